@@ -6,10 +6,10 @@
 
 use super::compare::CompareFn;
 use super::laneop::RowOp;
-use super::micro::{Bop, CarryIn, Cmp, Inst, Micro, NULL, PSrc, SetDst};
-use super::steps::Branch;
+use super::micro::{Bop, CarryIn, Cmp, Flow, Inst, Micro, NULL, PSrc, SetDst};
+use super::steps::{ALWAYS, Branch};
 use crate::state::lanes::{LANES, LaneVec, Modifier, POOL, Src};
-use crate::state::warp::Cc;
+use crate::state::warp::{Cc, Wait};
 use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
 use std::marker::PhantomData;
 
@@ -203,6 +203,10 @@ pub(crate) enum Rows {
     /// A scheduling word: it is no instruction.
     Nothing,
     Branch(Branch),
+    /// An entry of the divergence stack for all running lanes, which go on at this address.
+    Push(Wait, u32),
+    /// Lanes wait at the nearest entry.
+    Wait(Wait),
     Lane {
         forms: Forms,
         dst: u8,
@@ -217,9 +221,12 @@ pub(crate) enum Rows {
         bop: Bop,
     },
     Sum(SumOp),
-    /// Not by kernels: registers only, whatever is executed in the interpreter's own way; or more than registers.
+    /// What has no kernel, but concerns registers only.
     Registers,
+    /// What concerns more than registers.
     Unit,
+    /// What is also done if no lane executes it, or does two things at once.
+    Other,
 }
 
 impl Rows {
@@ -263,7 +270,18 @@ impl Rows {
             }
             _ => None,
         };
-        let other = if inst.is_of_registers() { Rows::Registers } else { Rows::Unit };
+        let other = match &inst.micro {
+            Micro::Illegal(_) => Rows::Other,
+            Micro::Nop if inst.sync => Rows::Wait(Wait::Ssy),
+            _ if inst.sync => Rows::Other,
+            _ if inst.is_of_registers() => Rows::Registers,
+            Micro::Flow(Flow::Ssy(pc)) => Rows::Push(Wait::Ssy, *pc),
+            Micro::Flow(Flow::Pbk(pc)) => Rows::Push(Wait::Pbk, *pc),
+            Micro::Flow(Flow::Pcnt(pc)) => Rows::Push(Wait::Pcnt, *pc),
+            Micro::Flow(Flow::Brk(ALWAYS)) => Rows::Wait(Wait::Pbk),
+            Micro::Flow(Flow::Cont(ALWAYS)) => Rows::Wait(Wait::Pcnt),
+            _ => Rows::Unit,
+        };
         found.unwrap_or(other)
     }
 }

@@ -32,16 +32,18 @@ pub(crate) enum Then {
     Nothing,
 }
 
-/// A branch whose condition is its guard: it is one step as long as it parts no lanes.
+/// A branch whose condition is its guard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
     /// Where it leads, in [`Code::insts`], and the address.
     pub at: u32,
     pub pc: u32,
+    /// It may part lanes; else it is for all or none.
+    pub parts: bool,
 }
 
 /// The condition that always holds.
-const ALWAYS: u8 = 15;
+pub(super) const ALWAYS: u8 = 15;
 
 /// One for each instruction of a code whose leaders are marked.
 pub(super) fn steps(code: &Code) -> Vec<Step> {
@@ -78,8 +80,8 @@ pub(super) fn steps(code: &Code) -> Vec<Step> {
 
 fn branch(code: &Code, inst: &Inst) -> Option<Branch> {
     match inst.micro {
-        Micro::Flow(Flow::Bra { target, cc: ALWAYS, .. }) if !inst.sync => {
-            Some(Branch { at: code.index(target)? as u32, pc: target })
+        Micro::Flow(Flow::Bra { target, cc: ALWAYS, uniform }) if !inst.sync => {
+            Some(Branch { at: code.index(target)? as u32, pc: target, parts: !uniform })
         }
         _ => None,
     }

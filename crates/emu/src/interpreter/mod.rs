@@ -8,7 +8,7 @@ use crate::code::rows::{Rows, SumOp};
 use crate::code::steps::Then;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
-use crate::stage;
+use crate::{Side, stage};
 use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, lanes};
 use crate::state::warp::{State as WarpState, Wait, Warp};
 use crate::trap::Trap;
@@ -34,35 +34,32 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
     let watched = cx.env.checks.init || cx.env.profile || cx.trace.is_some();
     let code = &cx.env.bound.launch.program.code;
     let insts = &cx.env.bound.insts[..];
-    let step = code.step();
     loop {
         w.at = w.pc;
-        let Some(mut at) = code.index(w.pc) else { return Err(bad_pc(w, code.alignment())) };
+        let Some(at) = code.index(w.pc) else { return Err(bad_pc(w, code.alignment())) };
         if insts[at].leader && cx.block.steps >= until {
             return Ok(Yield::Slice);
         }
-        // To the end of the basic block.
-        let whole = loop {
-            if watched {
-                let inst = begin(w, insts, at);
-                if !matches!(inst.micro, Micro::Sched) {
-                    execute(cx, w, inst, at)?;
-                }
-            } else {
-                let Some(other) = execute_rows(cx, w, at, until) else { break false };
-                at = other;
-                let inst = begin(w, insts, at);
-                execute_unwatched(cx, w, inst, at)?;
-            }
-            let inst = &insts[at];
-            // What is behind the end of a block is a leader.
-            at += usize::from(inst.bytes) >> step;
-            if insts.get(at).is_none_or(|next| next.leader) {
-                break true;
-            }
-        };
-        if whole && let Some(end) = after_block(cx, w)? {
+        let ended = if watched { block(cx, w, at)? } else { steps(cx, w, at, until)? };
+        if ended && let Some(end) = after_block(cx, w)? {
             return Ok(end);
+        }
+    }
+}
+
+/// Executes one instruction after the other to the end of the basic block.
+fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<bool, Trap> {
+    let insts = &cx.env.bound.insts[..];
+    let step = cx.env.bound.launch.program.code.step();
+    loop {
+        let inst = begin(w, insts, at);
+        if !matches!(inst.micro, Micro::Sched) {
+            execute(cx, w, inst, at)?;
+        }
+        // What is behind the end of a block is a leader.
+        at += usize::from(inst.bytes) >> step;
+        if insts.get(at).is_none_or(|next| next.leader) {
+            return Ok(true);
         }
     }
 }
@@ -83,41 +80,41 @@ fn lanes_of(w: &Warp, guard: PSrc, quad: u8) -> Mask {
     if quad == 15 { mask } else { mask & Mask::from(quad) * 0x1111_1111 }
 }
 
-/// Executes what kernels execute and branches that part no lanes, from the instruction at `at` on, until the block has executed `until`
-/// instructions and a basic block begins, or the code ends, or there is something else to execute: its place.
-fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, at: usize, until: u64) -> Option<usize> {
+/// Where nothing watches: executes from the instruction at `at` on, until the block has executed `until` instructions and a basic block
+/// begins, or the code ends; or until control goes elsewhere, or no lane goes on: whether that is to be looked at.
+fn steps(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize, until: u64) -> Result<bool, Trap> {
     let bound = cx.env.bound;
     let (pool, steps) = (&bound.pool[..], &bound.steps[..]);
-    let scratch = &mut cx.block.scratch;
-    let left = until.saturating_sub(cx.block.steps);
-    let active = w.active;
-    let running = u64::from(active.count_ones());
+    let shift = bound.launch.program.code.step();
+    let (before, left) = (cx.block.steps, until.saturating_sub(cx.block.steps));
+    let mut active = w.active;
+    let mut running = u64::from(active.count_ones());
     let (mut executed, mut threads) = (0, 0);
     // Where `pc` is, from which the walk goes on without jumps.
     let (mut from, mut pc) = (at, w.pc);
-    let mut at = at;
-    let other = loop {
+    let ended = loop {
         let step = &steps[at];
         let mask = if step.whole { active } else { lanes_of(w, step.guard, step.quad) };
         let full = mask == Mask::MAX;
-        let mut then = (step.next as usize, step.then);
+        let (here, mut then) = (at, step.then);
+        let mut elsewhere = false;
+        at = step.next as usize;
+        if !matches!(step.rows, Rows::Nothing) {
+            executed += 1;
+            threads += if mask == active { running } else { mask.count_ones().into() };
+        }
         match &step.rows {
-            Rows::Registers | Rows::Unit => break true,
             Rows::Nothing => {}
-            Rows::Branch(_) if mask == 0 => {}
-            Rows::Branch(to) if mask == active => {
-                (from, pc) = (to.at as usize, to.pc);
-                then = (from, Then::Leader);
-            }
-            Rows::Branch(_) => break true,
+            Rows::Other => elsewhere = true,
             _ if mask == 0 => {}
             Rows::Lane { forms, dst, src } if full => {
                 (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
             }
             Rows::Lane { forms, dst, src } => {
-                (forms.partial)(&mut w.regs, pool, src, scratch.take(mask), (*dst).into());
+                (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into());
             }
             Rows::Compare { compare, src, dst, with, bop } => {
+                let scratch = &mut cx.block.scratch;
                 let a = src[0].get(&w.regs, pool, &mut scratch.a);
                 let b = src[1].get(&w.regs, pool, &mut scratch.b);
                 let hit = compare(&mut (), a, b, &(), 0);
@@ -125,23 +122,63 @@ fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, at: usize, until: u64) -> Option<
                 w.set_pred(dst[1], mask, bop.of(!hit, with));
                 w.set_pred(dst[0], mask, bop.of(hit, with));
             }
-            Rows::Sum(op) => sum(w, pool, scratch, op, mask),
+            Rows::Sum(op) => sum(w, pool, &mut cx.block.scratch, op, mask),
+            Rows::Branch(to) if mask == active => {
+                (at, from, pc) = (to.at as usize, to.at as usize, to.pc);
+                then = Then::Leader;
+            }
+            Rows::Branch(to) if to.parts && cx.env.first == Side::Taken => {
+                let bytes = u32::from(bound.insts[here].bytes);
+                w.pc = pc.wrapping_add(((here - from) as u32) << shift).wrapping_add(bytes);
+                match w.branch(mask, to.pc, Side::Taken) {
+                    Ok(()) => (at, from, pc, then) = (to.at as usize, to.at as usize, to.pc, Then::Leader),
+                    Err(_) => elsewhere = true,
+                }
+            }
+            Rows::Push(wait, to) => elsewhere = w.push(*wait, active, *to).is_err(),
+            Rows::Wait(wait) => elsewhere = w.wait(*wait, mask).is_err(),
+            Rows::Branch(_) | Rows::Registers | Rows::Unit => elsewhere = true,
         }
-        if !matches!(step.rows, Rows::Nothing) {
-            executed += 1;
-            threads += if mask == active { running } else { mask.count_ones().into() };
+        if elsewhere {
+            let inst = &bound.insts[here];
+            w.at = pc.wrapping_add(((here - from) as u32) << shift);
+            w.pc = w.at.wrapping_add(u32::from(inst.bytes));
+            cx.block.steps = before + executed;
+            cx.block.thread_steps += threads;
+            threads = 0;
+            let done = match step.rows {
+                Rows::Registers => {
+                    pure::execute(w, pool, &mut cx.block.scratch, inst, mask);
+                    Ok(())
+                }
+                Rows::Unit => unit(cx, w, inst, mask),
+                _ => act(cx, w, inst, mask),
+            };
+            if done.is_err() {
+                w.pc = w.at;
+                return done.map(|()| true);
+            }
+            if inst.ends_block() {
+                return Ok(true);
+            }
+        } else if w.active != active {
+            active = w.active;
+            running = active.count_ones().into();
+            if active == 0 {
+                w.at = pc.wrapping_add(((here - from) as u32) << shift);
+                break true;
+            }
         }
-        at = then.0;
-        match then.1 {
+        match then {
             Then::Same => {}
             Then::Leader if executed < left => {}
             Then::Leader | Then::Nothing => break false,
         }
     };
-    w.pc = pc.wrapping_add(((at - from) as u32) << bound.launch.program.code.step());
-    cx.block.steps += executed;
+    w.pc = pc.wrapping_add(((at - from) as u32) << shift);
+    cx.block.steps = before + executed;
     cx.block.thread_steps += threads;
-    other.then_some(at)
+    Ok(ended)
 }
 
 #[inline]
@@ -200,30 +237,6 @@ fn execute(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), 
     done
 }
 
-/// The same where nothing watches, for what has no kernel.
-#[inline(always)]
-fn execute_unwatched(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
-    let env = cx.env;
-    if inst.sync || matches!(inst.micro, Micro::Illegal(_)) {
-        return execute(cx, w, inst, at);
-    }
-    let mask = lanes_of(w, inst.guard, inst.quad);
-    cx.block.steps += 1;
-    cx.block.thread_steps += if mask == Mask::MAX { LANES as u64 } else { mask.count_ones().into() };
-    if mask == 0 {
-        return Ok(());
-    }
-    if matches!(env.bound.steps[at].rows, Rows::Registers) {
-        pure::execute(w, &env.bound.pool, &mut cx.block.scratch, inst, mask);
-        return Ok(());
-    }
-    let done = unit(cx, w, inst, mask);
-    if done.is_err() {
-        w.pc = w.at;
-    }
-    done
-}
-
 #[inline(always)]
 fn attempt(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
     let env = cx.env;
@@ -242,19 +255,26 @@ fn attempt(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), 
         }
     }
     let depth = w.stack.len();
-    if mask != 0 || matches!(inst.micro, Micro::Illegal(_)) {
-        if inst.sync {
-            w.entry(Wait::Ssy, mask & w.active)?;
-        }
-        if !pure::execute(w, &env.bound.pool, &mut cx.block.scratch, inst, mask) {
-            unit(cx, w, inst, mask)?;
-        }
-        if inst.sync {
-            w.wait(Wait::Ssy, mask & w.active)?;
-        }
-    }
+    act(cx, w, inst, mask)?;
     if cx.trace.is_some() || env.profile {
         observe(cx, w, inst, at, mask, depth);
+    }
+    Ok(())
+}
+
+/// What an instruction does.
+fn act(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
+    if mask == 0 && !matches!(inst.micro, Micro::Illegal(_)) {
+        return Ok(());
+    }
+    if inst.sync {
+        w.entry(Wait::Ssy, mask & w.active)?;
+    }
+    if !pure::execute(w, &cx.env.bound.pool, &mut cx.block.scratch, inst, mask) {
+        unit(cx, w, inst, mask)?;
+    }
+    if inst.sync {
+        w.wait(Wait::Ssy, mask & w.active)?;
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ fn bind<'a>(
     let mut steps = program.steps.clone();
     for (step, inst) in steps.iter_mut().zip(&program.insts) {
         if bad(inst).is_some() {
-            step.rows = Rows::Unit;
+            step.rows = Rows::Other;
         }
     }
     (Cow::Owned(program.insts.iter().map(patch).collect()), Cow::Owned(steps), pool)
