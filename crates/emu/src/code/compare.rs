@@ -74,10 +74,7 @@ impl CmpOp {
 /// The lanes of two rows for which a test holds.
 #[inline(always)]
 fn mask(a: &LaneVec, b: &LaneVec, holds: impl Fn(u32, u32) -> bool) -> Mask {
-    let mut all = [0; LANES];
-    for i in 0..LANES {
-        all[i] = if holds(a.0[i], b.0[i]) { u32::MAX } else { 0 };
-    }
+    let all = std::array::from_fn(|i| if holds(a.0[i], b.0[i]) { u32::MAX } else { 0 });
     sign_bits(&all)
 }
 

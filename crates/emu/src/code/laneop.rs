@@ -11,7 +11,7 @@ use super::rows::{Kernels, RowFn, RowKernel};
 use super::video;
 use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
 use nvir_base::num::float::{self, canon32, ftz32, sat32};
-use nvir_base::num::int::{self, Permute};
+use nvir_base::num::int::{self, Found, Permute};
 use nvir_base::num::{Round, mufu};
 use nvir_simd::{Features, Processor};
 
@@ -273,7 +273,7 @@ fn mul32(a: u32, b: u32) -> u32 {
 }
 
 fn mul_hi(a: u32, b: u32, a_signed: bool, b_signed: bool) -> u32 {
-    (int::mul_wide(a, b, a_signed, b_signed) >> 32) as u32
+    (int::mul_wide(int::factor(a, a_signed), int::factor(b, b_signed)) >> 32) as u32
 }
 
 table! {
@@ -331,10 +331,10 @@ table! {
         Shr { signed: false, wrap: true, reverse: true } => |a, b| a.reverse_bits() >> (b & 31);
         Shr { signed: true, wrap: false, reverse: true } => |a, b| int::shr_s(a.reverse_bits(), b);
         Shr { signed: true, wrap: true, reverse: true } => |a, b| (a.reverse_bits() as i32 >> (b & 31)) as u32;
-        Flo { signed: true, shift: true } => |a| int::flo(a, true, true);
-        Flo { signed: true, shift: false } => |a| int::flo(a, true, false);
-        Flo { signed: false, shift: true } => |a| int::flo(a, false, true);
-        Flo { signed: false, shift: false } => |a| int::flo(a, false, false);
+        Flo { signed: true, shift: true } => |a| int::flo(a, true, Found::Shift);
+        Flo { signed: true, shift: false } => |a| int::flo(a, true, Found::Bit);
+        Flo { signed: false, shift: true } => |a| int::flo(a, false, Found::Shift);
+        Flo { signed: false, shift: false } => |a| int::flo(a, false, Found::Bit);
         Popc => |a, b| (a & b).count_ones();
         Mufu { func: mufu::Func::Rcp, sat: false } => |a| mufu::mufu(mufu::Func::Rcp, a);
         Mufu { func: mufu::Func::Rsq, sat: false } => |a| mufu::mufu(mufu::Func::Rsq, a);

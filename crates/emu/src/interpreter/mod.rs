@@ -8,9 +8,9 @@ use crate::code::rows::{Rows, SumOp};
 use crate::code::steps::Then;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
-use crate::{Side, stage};
+use crate::stage;
 use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, lanes};
-use crate::state::warp::{State as WarpState, Wait, Warp};
+use crate::state::warp::{Side, State as WarpState, Wait, Warp};
 use crate::trap::Trap;
 use crate::units::special::special_row;
 use crate::units::{flow, memory, surface, texture};
@@ -77,7 +77,7 @@ fn begin<'a>(w: &mut Warp, insts: &'a [Inst], at: usize) -> &'a Inst {
 #[inline(always)]
 fn lanes_of(w: &Warp, guard: PSrc, quad: u8) -> Mask {
     let mask = w.active & w.pred(guard);
-    if quad == 15 { mask } else { mask & Mask::from(quad) * 0x1111_1111 }
+    if quad == 15 { mask } else { mask & (Mask::from(quad) * 0x1111_1111) }
 }
 
 /// Where nothing watches: executes from the instruction at `at` on, until the block has executed `until` instructions and a basic block
