@@ -1,6 +1,6 @@
 //! Comparisons of 32-bit values, as [`super::laneop`] has operations.
 
-use crate::state::lanes::{LANES, LaneVec, Mask};
+use crate::state::lanes::{LaneVec, Mask};
 use nvir_base::num::float::{self, ftz32};
 use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
 
@@ -133,7 +133,7 @@ fn division_is_special64(a: u32, b: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::lanes::hard_values as row;
+    use crate::state::lanes::{LANES, hard_values as row};
 
     #[test]
     fn rows_are_what_single_lanes_give() {
