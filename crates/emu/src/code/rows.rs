@@ -172,6 +172,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::lanes::POOL;
     use crate::state::lanes::{Mask, hard_values as row};
     use nvir_base::num::int::add_carry;
 
