@@ -2,121 +2,43 @@
 
 mod common;
 
-use common::kernel;
-use common::{Client, Commands, THREE_D};
+use common::scene::{self, LINES, NEXT_INSTANCE, POINTS, QUADS, STRIP, TRIANGLES, rectangle};
+use common::{THREE_D, scene::Order};
 use nvir::Chip;
-use nvir_base::stage::{Stage, attribute};
+use nvir_hw::method::query;
 use nvir_hw::method::three_d::*;
-use nvir_hw::method::{query, shader};
-use nvir_isa::header::{Header, Interpolation};
-use nvir_vgpu::GemInfo;
+use nvir_vgpu::Config;
+use std::ops::{Deref, DerefMut};
 
-/// Where headers are: code follows 80 bytes behind, at a multiple of 64.
-const VERTEX: u32 = 0x1030;
-const FRAGMENT: u32 = 0x2030;
 /// Pixels of a row and rows of the target, which is linear RGBA8.
 const SIDE: usize = 8;
-const POINTS: u32 = 0;
-const LINES: u32 = 1;
-const TRIANGLES: u32 = 4;
-const STRIP: u32 = 5;
-const QUADS: u32 = 7;
 
 const RED: [f32; 4] = [1.0, 0.0, 0.0, 1.0];
 const GREEN: [f32; 4] = [0.0, 1.0, 0.0, 1.0];
 
-/// A card with a target, vertices, and programs that pass a colour from the vertices on.
-struct Scene {
-    client: Client,
-    target: GemInfo,
-    vertices: GemInfo,
-    push: Commands,
+/// A small scene whose target is read as letters.
+struct Scene(scene::Scene);
+
+impl Deref for Scene {
+    type Target = scene::Scene;
+
+    fn deref(&self) -> &scene::Scene {
+        &self.0
+    }
+}
+
+impl DerefMut for Scene {
+    fn deref_mut(&mut self) -> &mut scene::Scene {
+        &mut self.0
+    }
 }
 
 impl Scene {
     fn new(chip: Chip) -> Scene {
-        let client = Client::new(chip);
-        let (code, target) = (client.buffer(0x4000), client.buffer(0x4000));
-        let vertices = client.buffer(0x4000);
-        let mut vertex = Header::new(Stage::Vertex);
-        let mut fragment = Header::new(Stage::Fragment);
-        for c in [0, 4, 8, 12] {
-            vertex.set_read(0x80 + c);
-            vertex.set_read(0x90 + c);
-            vertex.set_written(attribute::POSITION + c);
-            vertex.set_written(0x80 + c);
-            fragment.set_interpolation(0x80 + c, Interpolation::Flat);
-        }
-        fragment.set_color_mask(0, 0xf);
-        let pass = [
-            "ALD.128 R0, a[0x80]",
-            "AST.128 a[0x70], R0",
-            "ALD.128 R0, a[0x90]",
-            "AST.128 a[0x80], R0",
-            "EXIT",
-        ];
-        let flat = [0, 1, 2, 3].map(|n| format!("IPA.CONSTANT R{n}, a[{:#x}], RZ", 0x80 + 4 * n));
-        let flat: Vec<&str> = flat.iter().map(String::as_str).chain(["EXIT"]).collect();
-        for (at, header, lines) in [(VERTEX, &vertex, &pass[..]), (FRAGMENT, &fragment, &flat)] {
-            let words: Vec<u8> = header.encode().iter().flat_map(|w| w.to_le_bytes()).collect();
-            client.write_bytes(code.offset + u64::from(at), &words);
-            client.write_bytes(code.offset + u64::from(at) + 80, &kernel::bytes(chip, at + 80, lines));
-        }
-        let mut push = Commands::default();
-        push.address(THREE_D, shader::CODE_ADDRESS_HIGH, code.offset);
-        for (stage, select, start) in [(1, 0x11, VERTEX), (5, 0x51, FRAGMENT)] {
-            push.inc(THREE_D, SP_SELECT.at(stage), &[select, start]);
-            push.inc(THREE_D, SP_GPR_ALLOC.at(stage), &[8]);
-        }
-        let size = SIDE as u32;
-        push.address(THREE_D, RT_ADDRESS_HIGH.at(0), target.offset);
-        push.inc(THREE_D, RT_HORIZ.at(0), &[4 * size, size, 0xd5, 1 << 12, 1, 0, 0]);
-        push.inc(THREE_D, RT_CONTROL, &[0xfac_6881]).inc(THREE_D, RT_SEPARATE_FRAG_DATA, &[1]);
-        push.inc(THREE_D, SCREEN_SCISSOR_HORIZ, &[size << 16, size << 16]);
-        push.inc(THREE_D, VIEWPORT_HORIZ.at(0), &[size << 16, size << 16, 0, 1f32.to_bits()]);
-        push.inc(THREE_D, VIEW_VOLUME_CLIP_CTRL, &[2]).inc(THREE_D, RASTERIZE_ENABLE, &[1]);
-        push.inc(THREE_D, POLYGON_MODE_FRONT, &[0x1b02, 0x1b02]).inc(THREE_D, ATTRIBUTE_DEFAULT, &[0xe]);
-        push.inc(THREE_D, COLOR_MASK.at(0), &[0x1111]).inc(THREE_D, COLOR_MASK_COMMON, &[1]);
-        // Positions are window coordinates; vertices are 32 bytes of position and colour.
-        push.inc(THREE_D, VIEWPORT_TRANSFORM_EN, &[0]);
-        push.inc(THREE_D, VERTEX_ATTRIB_FORMAT.at(0), &[0x3820_0000, 0x3820_0000 | 16 << 7]);
-        push.inc(THREE_D, VERTEX_ARRAY_FETCH.at(0), &[1 << 12 | 32]);
-        push.address(THREE_D, VERTEX_ARRAY_START_HIGH.at(0), vertices.offset);
-        push.address(THREE_D, VERTEX_ARRAY_LIMIT_HIGH.at(0), vertices.offset + 0x3fff);
-        Scene { client, target, vertices, push }
+        Scene(scene::Scene::new(Config::new(chip), SIDE as u32, Order::Linear, 512))
     }
 
-    /// Puts vertices into the array.
-    fn vertices(&mut self, all: &[([f32; 2], [f32; 4])]) {
-        let words = all.iter().flat_map(|([x, y], c)| [*x, *y, 0.5, 1.0].into_iter().chain(*c));
-        let words: Vec<u32> = words.map(f32::to_bits).collect();
-        self.client.gpu().write(self.vertices.offset, &words).unwrap();
-    }
-
-    fn set(&mut self, method: u32, values: &[u32]) -> &mut Scene {
-        self.push.inc(THREE_D, method, values);
-        self
-    }
-
-    fn draw(&mut self, primitive: u32, first: u32, count: u32) -> &mut Scene {
-        self.set(VERTEX_BEGIN_GL, &[primitive])
-            .set(VERTEX_BUFFER_FIRST, &[first, count])
-            .set(VERTEX_END_GL, &[0])
-    }
-
-    /// Submits what there is.
-    fn run(&mut self) {
-        let push = std::mem::take(&mut self.push);
-        self.client.run(&push).unwrap_or_else(|e| panic!("{e}"));
-    }
-
-    /// The fault of what there is.
-    fn fault(&mut self) -> String {
-        let push = std::mem::take(&mut self.push);
-        self.client.run(&push).expect_err("a fault").message
-    }
-
-    /// The target as rows of letters.
+/// The target as rows of letters.
     fn picture(&self) -> String {
         let words = self.client.words(self.target.offset, SIDE * SIDE);
         let letter = |w: &u32| match *w {
@@ -132,11 +54,6 @@ impl Scene {
     fn clear(&self) {
         self.client.gpu().write(self.target.offset, &[0; SIDE * SIDE]).unwrap();
     }
-}
-
-/// The corners of a rectangle, as a strip.
-fn rectangle(x: [f32; 2], y: [f32; 2], c: [f32; 4]) -> [([f32; 2], [f32; 4]); 4] {
-    [([x[0], y[0]], c), ([x[1], y[0]], c), ([x[0], y[1]], c), ([x[1], y[1]], c)]
 }
 
 #[test]
@@ -219,7 +136,7 @@ fn instances_count_on_and_dropped_arrays_forget_them() {
         s.set(VERTEX_ARRAY_DIVISOR.at(1), &[2]).set(VERTEX_ARRAY_PER_INSTANCE.at(1), &[1]);
         let all = |letter: &str| vec![letter.repeat(SIDE); SIDE].join(" ");
         // Instances 0 and 1 are red, the third green.
-        let next = STRIP | 1 << 26;
+        let next = STRIP | NEXT_INSTANCE;
         s.draw(STRIP, 0, 4).draw(next, 0, 4).run();
         assert_eq!(s.picture(), all("r"), "{chip}");
         s.draw(next, 0, 4).run();

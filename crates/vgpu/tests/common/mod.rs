@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Every test file uses a part of it.
 
 pub mod kernel;
+pub mod scene;
 
 use nvir::Chip;
 use nvir_hw::Class;
