@@ -39,8 +39,8 @@ pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
 use nvir_hw::window;
 pub use run::grid::run;
 pub use run::grid::thread_limit;
-pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
-pub use units::texture::{Source, Texels, Texture, TextureSource};
+pub use texel::{Channels, decode as decode_texel, decode_channel, encode as encode_texel, field};
+pub use units::texture::{FractionByte, Source, Texels, Texture, TextureSource};
 
 /// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
 pub const CONST_BANKS: usize = 18;
