@@ -38,7 +38,7 @@ impl Scene {
         Scene(scene::Scene::new(Config::new(chip), SIDE as u32, Order::Linear, 512))
     }
 
-/// The target as rows of letters.
+    /// The target as rows of letters.
     fn picture(&self) -> String {
         let words = self.client.words(self.target.offset, SIDE * SIDE);
         let letter = |w: &u32| match *w {

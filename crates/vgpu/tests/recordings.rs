@@ -113,19 +113,19 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What Mesa 22.3.6 submitted for `gl_client`, whose kernels, copies and clears were right on each chip; and, if the variable
-/// NVIR_TRACES names a folder, the recordings there.
+/// What Mesa 22.3.6 submitted for `gl_client`, whose kernels, copies and clears were right on each chip, and for `scenes`, whose
+/// pictures were llvmpipe's (scenes/record); and, if the variable NVIR_TRACES names a folder, the recordings there.
 #[test]
 fn recordings_of_mesas_driver_replay() {
     let own = traces(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings"));
-    assert_eq!(own.len(), 6);
+    assert_eq!(own.len(), 6 + 16 * Chip::ALL.len());
     let more = std::env::var_os("NVIR_TRACES").map_or_else(Vec::new, |folder| traces(Path::new(&folder)));
     for path in own.iter().chain(&more) {
         let text = std::fs::read_to_string(path).unwrap();
         let report = run(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(report.passed(), "{}: {report:#?}", path.display());
         // Each opens a context, does something and closes it.
-        assert!(report.submissions > 2 && report.compared > 1 << 20, "{}: {report:?}", path.display());
+        assert!(report.submissions > 2 && report.compared > 1 << 19, "{}: {report:?}", path.display());
     }
     println!("{} recordings", own.len() + more.len());
 }

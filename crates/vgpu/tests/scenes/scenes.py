@@ -111,7 +111,7 @@ def programs():
     gl.TexParameteri(CUBE, 0x2800, 0x2600), gl.TexParameteri(CUBE, 0x2801, 0x2600)
     place = "layout(location=0) in vec4 p; out vec2 s; void main() { gl_Position = p; s = p.xy * 0.5 + 0.5; }"
     for look in ["sampler2D|texture(t, s)", "sampler3D|texture(t, vec3(s, 0.4))", "sampler2DArray|texture(t, vec3(s, 2))",
-                 "samplerCube|texture(t, vec3(s * 2 - 1, 0.7))", "sampler2D|texelFetch(t, ivec2(s * 8), 0)",
+                 "samplerCube|texture(t, vec3(s * 2 - 1, 0.7))", "sampler2D|texelFetch(t, ivec2(s * 8 + 0.03), 0)",
                  "sampler2D|textureGather(t, s, 1)", "sampler2D|vec4(textureSize(t, 0) / 16.0, dFdx(s.x) * 8, 1)"]:
         kind, value = look.split("|")
         t.next()
@@ -453,9 +453,10 @@ def tests():
                                 (-1.0, 1.0, (1.0, 1.0, 0.0, 0.0)), (1.0, 1.0, (1.0, 1.0, 0.0, 1.0))))
     gl.DrawArrays(STRIP, 0, 4), gl.Disable(0x0BC0)
     t.next(), gl.Enable(0x0B71), gl.DepthFunc(0x207), vertices(4, 4, data=slanted), gl.DrawArrays(STRIP, 0, 4)
+    vertices(4, 4, data=square(color=WHITE))
     if has("GL_EXT_depth_bounds_test"):
         gl.Enable(0x8890), gl.DepthBoundsEXT(ctypes.c_double(0.4), ctypes.c_double(0.7))
-        vertices(4, 4, data=square(color=WHITE)), gl.DrawArrays(STRIP, 0, 4), gl.Disable(0x8890)
+        gl.DrawArrays(STRIP, 0, 4), gl.Disable(0x8890)
     # Depths of the program; tests before it, which its discard does not undo.
     t.next(), gl.DepthFunc(0x201)
     program(vs=PASS, fs="in vec4 v; out vec4 o; void main() { o = v; gl_FragDepth = fract(gl_FragCoord.x / 16) * 0.9 + 0.05; }")
