@@ -1,6 +1,7 @@
 //! The emulator as its users see it: programs in SASS, memory, faults by kind and place, and the same result for
 //! any number of threads and any bytes as code.
 
+use nvir::emu::engine::{Engine, Interpreter, Lockstep};
 use nvir::emu::{Checks, FaultKind, Launch, Memory, Options, Program, Side, Stats, run};
 use nvir::{Chip, isa};
 
@@ -469,6 +470,33 @@ fn notes_do_not_depend_on_the_number_of_threads() {
     assert_eq!(notes(1).len(), 1);
     assert_eq!(notes(1)[0].what.place.block, [0; 3]);
     assert_eq!(notes(4), notes(1));
+}
+
+/// The interpreter held against itself, block by block: blocks that take turns, barriers, locks, and where a fault is.
+#[test]
+fn engines_in_lockstep_give_what_the_interpreter_gives() {
+    let store = [
+        "S2R R4, SR_TID.X",
+        "ISCADD R2, R4, R2, 0x2",
+        "S2R R5, SR_CLOCKLO",
+        "BAR.SYNC 0x0",
+        "ST.E [R2], R5",
+        "EXIT",
+    ];
+    let outside = ["S2R R4, SR_TID.X", "ISCADD R2, R4, R2, 0x8", "ST.E [R2], R4", "EXIT"];
+    for lines in [&store[..], &outside] {
+        let program = Program::new(Chip::Gf100, &assemble_gf100(&[&ADDRESS, lines].concat()));
+        let with = |engine: Option<&dyn Engine>| {
+            let mut memory = Memory::new();
+            let buffer = memory.alloc(4096, 16).expect("it fits");
+            let mut launch = Launch::new(&program);
+            (launch.block, launch.grid) = ([80, 1, 1], [3, 1, 1]);
+            launch.set_const(0, 0, &buffer.to_le_bytes());
+            let stats = run(&launch, &mut memory, &mut Options { engine, ..Options::default() });
+            (stats.map_err(|f| f.to_string()), memory.read(buffer, 4096).expect("it is there"))
+        };
+        assert_eq!(with(Some(&Lockstep::new(&Interpreter, &Interpreter))), with(None));
+    }
 }
 
 #[test]

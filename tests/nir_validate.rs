@@ -277,6 +277,14 @@ fn blocks_alternate_with_structure_and_have_labels_of_their_own() {
         "`block_1` follows another block without an `if` or `loop` between them",
         "block block_1:",
     );
+    // Behind a jump as well.
+    refused(
+        &body(
+            "loop {\nblock block_1:\nif ssa_9 {\nblock block_2:\nbreak\nblock block_3:\n}\nblock block_4:\n}\nblock block_5:",
+        ),
+        "`block_3` follows another block without an `if` or `loop` between them",
+        "block block_3:",
+    );
     refused(
         &body("if ssa_9 {\nblock block_1:\n} else {\nblock block_1:\n}\nblock block_3:"),
         "`block_1` is the label of two blocks",
