@@ -4,6 +4,7 @@ use crate::arena::{self, Arena};
 use crate::ending;
 use crate::fds::{self, Description};
 use crate::folders;
+use crate::frames;
 use crate::kernels;
 use crate::options::{Clock, options, say};
 use crate::progress;
@@ -67,6 +68,8 @@ fn build(card: u32) -> Gpu {
     config.log = options.log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
     config.trace = options.trace().map(|t| Box::new(t) as Box<dyn Write + Send>);
     config.on_fault = Some(Box::new(move |fault| ending::report(card, fault)));
+    config.on_frame = options.dump_frames.clone().map(|folder| frames::write(card, folder));
+    config.frame = options.frame;
     config.launch.checks = options.checks;
     config.launch.faults = options.faults;
     config.launch.threads = options.threads;
@@ -118,14 +121,14 @@ pub fn finish() {
 
 fn tell_profile(cards: &BTreeMap<u32, Gpu>) {
     for (card, gpu) in cards {
-        say(&kernels::profile(*card, &gpu.profile()));
+        say(&kernels::profile(*card, &gpu.profile(), &gpu.draw_profile()));
     }
 }
 
 /// Ends the process after a fault, from within a call.
 pub fn exit_after_fault(gpu: &Gpu, card: u32) -> ! {
     if options().profile {
-        say(&kernels::profile(card, &gpu.profile()));
+        say(&kernels::profile(card, &gpu.profile(), &gpu.draw_profile()));
     }
     gpu.flush();
     sys::exit(ending::status(1))

@@ -57,6 +57,9 @@ pub struct Options {
     pub profile: bool,
     /// Where each kernel's code is written.
     pub dump_shaders: Option<PathBuf>,
+    /// Where pictures of targets are written, and the only frame that is wanted.
+    pub dump_frames: Option<PathBuf>,
+    pub frame: Option<u64>,
     /// Where submissions, methods, launches and failed calls are written.
     pub log: Option<Output>,
     trace: Option<PathBuf>,
@@ -97,6 +100,8 @@ impl Default for Options {
             faults: 1,
             profile: false,
             dump_shaders: None,
+            dump_frames: None,
+            frame: None,
             log: None,
             trace: None,
             faults_json: None,
@@ -139,13 +144,15 @@ impl Options {
         set(&mut o.on_fault, chosen("NVIR_VGPU_ON_FAULT", |t| one_of(t, &on_fault))?);
         set(&mut o.clock, chosen("NVIR_VGPU_CLOCK", |t| one_of(t, &clock))?);
         set(&mut o.threads, chosen("NVIR_VGPU_THREADS", |t| Ok(number(t, MAX_THREADS)? as usize))?);
-        let instructions =
+        let positive =
             |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("expected a number from 1".to_string());
-        o.limit = chosen("NVIR_VGPU_LIMIT", instructions)?;
+        o.limit = chosen("NVIR_VGPU_LIMIT", positive)?;
         set(&mut o.checks, chosen("NVIR_VGPU_CHECK", str::parse)?);
         set(&mut o.faults, chosen("NVIR_VGPU_MAX_FAULTS", |t| number(t, u32::MAX).map(|n| n.max(1)))?);
         set(&mut o.profile, chosen("NVIR_VGPU_PROFILE", |t| one_of(t, &switch))?);
         o.dump_shaders = variable("NVIR_VGPU_DUMP_SHADERS").map(PathBuf::from);
+        o.dump_frames = variable("NVIR_VGPU_DUMP_FRAMES").map(PathBuf::from);
+        o.frame = chosen("NVIR_VGPU_FRAME", positive)?;
         o.trace = variable("NVIR_VGPU_TRACE").map(PathBuf::from);
         o.log = writable("NVIR_VGPU_LOG", Kind::Log)?.map(Output::log);
         o.faults_json = writable("NVIR_VGPU_FAULTS_JSON", Kind::Faults)?;

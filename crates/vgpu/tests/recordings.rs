@@ -2,36 +2,13 @@
 
 mod common;
 
-use common::{Client, Commands, MEMORY, THREE_D};
+use common::{Client, Commands, MEMORY, THREE_D, Text};
 use nvir::Chip;
 use nvir_hw::method::{bindings, m2mf, query, upload};
 use nvir_vgpu::Config;
 use nvir_vgpu::replay::{Options, Report, replay};
 use nvir_vgpu::trace::TraceError;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-
-/// A writer whose text can be read.
-#[derive(Clone, Default)]
-struct Text(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Text {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Text {
-    fn get(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
 
 fn run(recording: &str) -> Result<Report, TraceError> {
     replay(recording.as_bytes(), Options::default(), &mut |_| {})

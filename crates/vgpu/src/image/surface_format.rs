@@ -60,6 +60,11 @@ impl SurfaceFormat {
         Color::from_code(code).map(SurfaceFormat::from)
     }
 
+    /// What it stores.
+    pub fn color(&self) -> Color {
+        self.color
+    }
+
     /// As surfaces of kernels see it.
     pub fn format(&self) -> Layout {
         self.color.format
@@ -230,6 +235,19 @@ pub(crate) fn zeta_texel(format: Zeta, depth: f32, stencil: u8, with: (bool, boo
     (part(value), part(mask))
 }
 
+/// Depth and, where there is one, stencil of a texel of a depth buffer.
+pub(crate) fn zeta_values(format: Zeta, [low, high, ..]: Raw) -> (f32, Option<u8>) {
+    let fraction = |v: u32| (f64::from(v) / 16_777_215.0) as f32;
+    match format {
+        Zeta::Z32 => (f32::from_bits(low), None),
+        Zeta::Z16 => (low as f32 / 65535.0, None),
+        Zeta::S8Z24 => (fraction(low >> 8), Some(low as u8)),
+        Zeta::Z24X8 => (fraction(low & 0xff_ffff), None),
+        Zeta::Z24S8 => (fraction(low & 0xff_ffff), Some((low >> 24) as u8)),
+        Zeta::Z32S8 => (f32::from_bits(low), Some(high as u8)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,5 +339,12 @@ mod tests {
         assert_eq!(of(0x16, (true, true)), (0x8180_0000, 0xffff_ffff));
         assert_eq!(of(0x19, (false, true)), (0x81_0000_0000, 0xff_0000_0000));
         assert!(Zeta::from_code(0x18).is_none());
+        for format in Zeta::ALL {
+            let (texel, _) = zeta_texel(format, 0.25, 0x81, (true, true));
+            let word =
+                |n: usize| texel.iter().skip(4 * n).take(4).rev().fold(0, |v, b| v << 8 | u32::from(*b));
+            let (depth, stencil) = zeta_values(format, [word(0), word(1), 0, 0]);
+            assert!((depth - 0.25).abs() < 1e-5 && stencil.is_none_or(|s| s == 0x81), "{format:?} {depth}");
+        }
     }
 }

@@ -9,7 +9,7 @@ mod tables;
 
 pub(crate) use bindings::bind_banks;
 pub use bindings::{Bank, Bindings};
-pub use report::{Failure, Kernel, KernelProfile, OnKernel};
+pub use report::{DrawProfile, DrawProfiles, Failure, Kernel, KernelProfile, OnKernel};
 pub(crate) use tables::Tables;
 
 use crate::Memory;
@@ -107,6 +107,7 @@ pub struct Launcher {
     /// Instructions that are left for this submission.
     steps: u64,
     kernels: Kernels,
+    draws: DrawProfiles,
 }
 
 /// Instructions that a launch executed.
@@ -120,7 +121,14 @@ impl Launcher {
     /// One that has launched nothing yet.
     pub fn new(options: Options) -> Launcher {
         let steps = options.submission_step_limit;
-        Launcher { options, code: CodeCache::default(), clock: 0, steps, kernels: Kernels::default() }
+        Launcher {
+            options,
+            code: CodeCache::default(),
+            clock: 0,
+            steps,
+            kernels: Kernels::default(),
+            draws: DrawProfiles::default(),
+        }
     }
 
     /// A submission begins.
@@ -154,6 +162,30 @@ impl Launcher {
     /// Counts a launch of a stage's program.
     pub(crate) fn drawn(&mut self, program: &Arc<Program>, stage: Stage, address: u64) {
         self.kernels.count(program, stage, address);
+    }
+
+    /// A draw has ended.
+    pub(crate) fn ended(&mut self, draw: &DrawProfile) {
+        if self.options.profile {
+            self.draws.add(draw);
+        }
+    }
+
+    /// What draws did so far, if they are profiled.
+    pub fn draws(&self) -> &DrawProfiles {
+        &self.draws
+    }
+
+    /// Whether reads of what nobody gave are reported.
+    pub(crate) fn checks_definedness(&self) -> bool {
+        self.options.checks.init
+    }
+
+    /// Reports what is no fault of a program.
+    pub(crate) fn note(&mut self, note: &Note) {
+        if let Some(on_note) = &mut self.options.on_note {
+            on_note(note);
+        }
     }
 
     /// Gives a launch what all of this card's have.
@@ -210,6 +242,7 @@ impl Launcher {
     pub(crate) fn forked(&mut self) {
         self.options.threads = 1;
         self.kernels = Kernels::default();
+        self.draws = DrawProfiles::default();
     }
 
     /// What kernels did so far, in the order of their first launches.

@@ -9,6 +9,7 @@ use nvir_hw::Class;
 use nvir_hw::method::channel::OBJECT;
 use nvir_hw::push::{Header, kind};
 use nvir_vgpu::{BufferUse, Config, Error, File, GemInfo, GemNew, Gpu, Owned, Push, domain};
+use std::sync::{Arc, Mutex};
 
 /// Subchannels as Mesa uses them.
 pub const THREE_D: u32 = Class::ThreeD.subchannel();
@@ -58,6 +59,27 @@ impl Commands {
     /// An address to two methods.
     pub fn address(&mut self, sub: u32, method: u32, address: u64) -> &mut Self {
         self.inc(sub, method, &[(address >> 32) as u32, address as u32])
+    }
+}
+
+/// A writer whose text can be read.
+#[derive(Clone, Default)]
+pub struct Text(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Text {
+    pub fn get(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }
 

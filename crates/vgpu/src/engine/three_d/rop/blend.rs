@@ -2,6 +2,8 @@
 //!
 //! Products and sums are rounded one by one in f32. Operands are clamped before to what the target holds ([`Range`]).
 
+use std::fmt;
+
 /// A factor of the blender. Source 1 is the fragment's second output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Factor {
@@ -124,6 +126,12 @@ pub(crate) struct Equation {
     pub operation: Operation,
     pub source: Factor,
     pub destination: Factor,
+}
+
+impl fmt::Display for Equation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({:?}, {:?})", self.operation, self.source, self.destination)
+    }
 }
 
 /// What zero times infinity or NaN is.

@@ -1,8 +1,8 @@
 //! Colour targets: clamping, blending or the logic operation, the colour mask, and the texel's format.
 
 use super::blend::{BlendState, LogicOp, Range};
-use super::surface::Surface;
 use crate::image::surface_format::{Raw, SurfaceFormat};
+use crate::image::texels::Surface;
 use nvir_base::format::Kind;
 use nvir_base::num::float::canon32;
 use nvir_hw::format::color::Color;
