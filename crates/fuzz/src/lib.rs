@@ -93,6 +93,8 @@ targets! {
         "mutated fixtures";
     "vgpu-commands" 300 "more than one submission" vgpu::commands, vgpu::commands_input:
         "mutated command streams on the virtual GPU";
+    "vgpu-draws" 100 "more than one submission" vgpu::draws, vgpu::draws_input:
+        "recorded draws on the virtual GPU with mutated state: sizes, formats, strides, limits, levels, programs";
     "vgpu-recordings" 60 "replayed" vgpu::recording, vgpu::recording_input:
         "mutated recordings of the virtual GPU, replayed";
     "ptx" 4 "compared" ptx::case, ptx::input, unless ptx::missing:

@@ -112,7 +112,7 @@ fn format(bencher: Bencher<'_, '_>, code: u32) {
     bench(bencher, s, PIXELS);
 }
 
-/// Setup and coverage alone: the early depth test, which never passes, leaves no pixel to the program.
+/// Setup and coverage alone: the sample mask leaves no pixel to the program.
 #[divan::bench]
 fn coverage(bencher: Bencher<'_, '_>) {
     let mut s = window();

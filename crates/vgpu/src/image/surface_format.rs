@@ -188,6 +188,20 @@ impl SurfaceFormat {
         Some(out)
     }
 
+    /// As [`SurfaceFormat::unpack`], many at once, where they are words of fractions.
+    pub fn unpack_words<const N: usize>(&self, raw: &[u32; N]) -> Option<[[f32; N]; 4]> {
+        if self.color.alpha != Alpha::Plain {
+            return None;
+        }
+        let byte = |shift: u32| raw.map(|word| (word >> shift & 0xff) as f32 / 255.0);
+        let [low, green, high, alpha] = [0, 8, 16, 24].map(byte);
+        match self.codec {
+            Codec::Rgba8 => Some([low, green, high, alpha]),
+            Codec::Bgra8 => Some([high, green, low, alpha]),
+            _ => None,
+        }
+    }
+
     /// The bits of the texel that these channels (r, g, b, a) occupy; those of ignored channels follow alpha.
     pub fn mask_words(&self, channels: [bool; 4]) -> Raw {
         let mut stored = channels;
