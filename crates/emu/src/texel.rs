@@ -34,7 +34,7 @@ pub fn decode(f: Layout, words: [u32; 4]) -> Channels {
 #[inline]
 pub fn field(words: [u32; 4], at: u32, bits: u32) -> u32 {
     debug_assert!(at % 32 + bits <= 32, "{bits} bits at {at}");
-    words[at as usize / 32 & 3] >> (at % 32) & u32::MAX >> (32 - bits)
+    words[(at as usize / 32) & 3] >> (at % 32) & u32::MAX >> (32 - bits)
 }
 
 /// A channel of 1 to 32 bits (floats: 10, 11, 16 or 32), as bits of f32 or as an integer.
@@ -69,7 +69,7 @@ pub fn encode(f: Layout, mut c: Channels) -> [u32; 4] {
         if bits != 0 {
             let bits = u32::from(bits);
             let field = encode_channel(f.kind, bits, v) & u32::MAX >> (32 - bits);
-            words[at as usize / 32 & 3] |= field << (at % 32);
+            words[(at as usize / 32) & 3] |= field << (at % 32);
             at += bits;
         }
     }
