@@ -10,7 +10,7 @@ use std::path::PathBuf;
 const GATE: &str = "frames";
 
 /// Writes a card's frames into a folder. The first process of a run has the plain names; those of others begin with its number.
-pub fn write(card: u32, folder: PathBuf) -> OnFrame {
+pub(crate) fn write(card: u32, folder: PathBuf) -> OnFrame {
     let mut prefix: Option<String> = None;
     let mut told = false;
     Box::new(move |frame| {

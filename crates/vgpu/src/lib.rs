@@ -12,7 +12,7 @@
 //! macros), `engine` (what methods do, a file a class), `shader` (programs, what is bound to them,
 //! their launches), `image` (rows, blocks, texels). `device` is what engines share.
 
-#![warn(missing_docs)]
+#![allow(unreachable_pub)]
 
 mod device;
 mod engine;

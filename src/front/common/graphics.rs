@@ -13,10 +13,13 @@ use crate::stage::{Semantic, Stage};
 /// A place among attributes: an address in bytes, what is added to it, the vertex.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
+    /// Input or output.
     pub space: Space,
+    /// In bytes.
     pub address: u32,
     /// A multiple of 16.
     pub offset: Option<ValueId>,
+    /// Of which vertex, where there are several.
     pub vertex: Option<ValueId>,
 }
 

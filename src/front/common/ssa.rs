@@ -127,10 +127,12 @@ pub struct Ssa {
 }
 
 impl Ssa {
+    /// No variables.
     pub fn new() -> Ssa {
         Ssa { vars: Vec::with_capacity(32), writes: Vec::with_capacity(64), ..Ssa::default() }
     }
 
+    /// A new variable.
     pub fn var(&mut self, class: Class) -> Var {
         self.vars.push(Variable {
             class,
@@ -175,6 +177,7 @@ impl Ssa {
         if open && inner { self.preds[header].first().map(|p| p.from) } else { None }
     }
 
+    /// The variable has a value from here on.
     #[inline]
     pub fn write(&mut self, block: BlockId, var: Var, value: ValueId) {
         if self.open != block.into() && self.entered(block) && self.places[block].ended == 0 {

@@ -10,7 +10,7 @@ use super::operand::{FloatOp, Fp, VideoOp};
 use super::video;
 use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use nvir_base::num::float::{self, canon32, ftz32, sat32};
-use nvir_base::num::int::{self, Permute};
+use nvir_base::num::int::{self, Found, Permute};
 use nvir_base::num::{Round, mufu};
 
 /// An operation on up to three 32-bit values of one lane; those that it does not name do not matter.
@@ -240,7 +240,7 @@ fn mul32(a: u32, b: u32) -> u32 {
 }
 
 fn mul_hi(a: u32, b: u32, a_signed: bool, b_signed: bool) -> u32 {
-    (int::mul_wide(a, b, a_signed, b_signed) >> 32) as u32
+    (int::mul_wide(int::factor(a, a_signed), int::factor(b, b_signed)) >> 32) as u32
 }
 
 table! {
@@ -290,10 +290,10 @@ table! {
         And => |a, b, _| a & b;
         Or => |a, b, _| a | b;
         Xor => |a, b, _| a ^ b;
-        Flo { signed: true, shift: true } => |a, _, _| int::flo(a, true, true);
-        Flo { signed: true, shift: false } => |a, _, _| int::flo(a, true, false);
-        Flo { signed: false, shift: true } => |a, _, _| int::flo(a, false, true);
-        Flo { signed: false, shift: false } => |a, _, _| int::flo(a, false, false);
+        Flo { signed: true, shift: true } => |a, _, _| int::flo(a, true, Found::Shift);
+        Flo { signed: true, shift: false } => |a, _, _| int::flo(a, true, Found::Bit);
+        Flo { signed: false, shift: true } => |a, _, _| int::flo(a, false, Found::Shift);
+        Flo { signed: false, shift: false } => |a, _, _| int::flo(a, false, Found::Bit);
         Popc => |a, b, _| (a & b).count_ones();
         Prmt(Permute::Index) => |a, b, c| int::prmt(a, b, c, Permute::Index);
     }

@@ -177,7 +177,8 @@ fn sums(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask
             let carry = if neg[1] && *carry == CarryIn::Zero { CarryIn::One } else { *carry };
             let mut cc = Cc::default();
             for l in lanes(mask) {
-                let p = int::mul_wide(get(w, src[0], l), get(w, src[1], l), signed[0], signed[1]);
+                let factor = |n: usize| int::factor(get(w, src[n], l), signed[n]);
+                let p = int::mul_wide(factor(0), factor(1));
                 // A negated low half is a complement and a carry; a high half takes the carry of its low one.
                 let (part, carry) = match (neg[0], *hi) {
                     (false, false) => (p as u32, carry),

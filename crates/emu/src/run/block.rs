@@ -4,7 +4,6 @@
 //! have different lengths, by a fixed sequence: warps that watch each other's memory would else see it at the same
 //! point of a loop for ever.
 
-use crate::PcProfile;
 use crate::check::race::Watched;
 use crate::check::shadow::Shadow;
 use crate::cx::{Cx, Env, Trace};
@@ -14,6 +13,7 @@ use crate::stage::Io;
 use crate::state::block::{Barrier, BlockState};
 use crate::state::lanes::{LANES, Mask, Scratch};
 use crate::state::warp::{State as WarpState, Warp};
+use crate::stats::PcProfile;
 use crate::trap::{NoteKey, Other, Trap};
 use crate::units::texture::descriptors::Seen;
 use rustc_hash::FxHashMap;

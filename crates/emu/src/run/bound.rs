@@ -1,11 +1,12 @@
 //! What a launch or a draw binds: constants, banks, textures, and the code's instructions for them.
 
+use crate::bank::{self, CONST_BANKS};
 use crate::code::decode::Uniform;
 use crate::code::micro::{Inst, Micro};
+use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::state::lanes::LaneVec;
 use crate::units::texture::descriptors::Descriptors;
-use crate::{CONST_BANKS, Launch, bank};
 use std::borrow::Cow;
 
 /// Decoded once for a launch or a draw; all its blocks share it.

@@ -3,14 +3,15 @@
 use super::block::{Block, Progress, Stop};
 use crate::check::race::Watched;
 use crate::cx::Env;
-use crate::engine;
 use crate::fault::{Fault, FaultKind, Note, Place};
+use crate::launch::Launch;
 use crate::memory::Memory;
+use crate::options::Options;
 use crate::run::bound::Bound;
 use crate::run::conflict::{MAX_BLOCKS, Snapshot, Tracker};
 use crate::state::block::Shape;
+use crate::stats::{PcProfile, Profile, Stats};
 use crate::trap::NoteKey;
-use crate::{Launch, Options, PcProfile, Profile, Stats};
 use nvir_base::caught::catching;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -139,7 +140,7 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     if !in_order_only {
         let snapshot = Snapshot::take(memory);
         let tracker = Tracker::new(memory);
-        let env = Env::new(&bound, shape, options, Some(&tracker), None);
+        let env = options.env(&bound, shape, Some(&tracker), None);
         counters = parallel(&env, blocks, options, cores);
         if counters.is_none() {
             snapshot.restore(memory);
@@ -147,7 +148,7 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     }
     let counters = match counters {
         Some(t) => t,
-        None => in_order(&Env::new(&bound, shape, options, None, None), blocks, options)?,
+        None => in_order(&options.env(&bound, shape, None, None), blocks, options)?,
     };
     Ok(stats(launch, counters))
 }
@@ -180,7 +181,7 @@ pub(crate) fn on_threads<T: Send>(
 
 /// All blocks one after the other; one that runs long takes turns with those behind it.
 fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Counters, Box<Fault>> {
-    let exec = engine::executor(env, options);
+    let exec = options.executor(env);
     let limit = options.step_limit;
     let mut done = 0;
     let mut counters = Counters::default();

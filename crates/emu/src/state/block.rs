@@ -2,12 +2,12 @@
 
 use super::lanes::{LANES, Mask, Scratch, lanes};
 use super::warp::{State as WarpState, Warp};
-use crate::PcProfile;
 use crate::check::race::Clock;
 use crate::check::shadow::Shadow;
 use crate::code::operand::{BarMode, Space, Width};
 use crate::fault::FaultKind;
 use crate::stage::Io;
+use crate::stats::PcProfile;
 use crate::trap::{NoteKey, Other, Trap};
 use crate::units::texture::descriptors::Seen;
 use rustc_hash::FxHashMap;

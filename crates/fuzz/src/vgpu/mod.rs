@@ -8,7 +8,7 @@ mod seeds;
 mod setups;
 mod values;
 
-use crate::mutants::mutate;
+use crate::mutation::mutate;
 use crate::own_fault;
 use crate::runner::Tally;
 use mutant::Made;
@@ -58,23 +58,23 @@ fn execute((seed, made, mut r): Case, tally: &mut Tally) -> Result<(), String> {
     received(&outcome.messages).map_err(|why| format!("{why}\n{}\n{}", seed.name, made.done.join("\n")))
 }
 
-pub fn commands_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn commands_input(case: u64) -> (Vec<u8>, &'static str) {
     text_of(commands_made(case))
 }
 
-pub fn commands(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn commands(case: u64, tally: &mut Tally) -> Result<(), String> {
     execute(commands_made(case), tally)
 }
 
-pub fn draws_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn draws_input(case: u64) -> (Vec<u8>, &'static str) {
     text_of(draws_made(case))
 }
 
-pub fn draws(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn draws(case: u64, tally: &mut Tally) -> Result<(), String> {
     execute(draws_made(case), tally)
 }
 
-pub fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
     static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
     let texts = TEXTS.get_or_init(seeds::texts);
     let mut r = Random::of(0x7265_636f, case);
@@ -86,7 +86,7 @@ pub fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
     (data, "trace")
 }
 
-pub fn recording(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn recording(case: u64, tally: &mut Tally) -> Result<(), String> {
     let options = Options {
         memory_limit: client::MEMORY,
         work_limit: Some(client::WORK),

@@ -260,7 +260,7 @@ const ALL: &[(Class, Setup)] = &[
 ];
 
 /// A method that drawing reads, or that draws.
-pub fn drawing_method(r: &mut Random, chip: Chip) -> u32 {
+pub(super) fn drawing_method(r: &mut Random, chip: Chip) -> u32 {
     use nvir_hw::method::Group::*;
     let is_of_draws = |m: &&Method| {
         let group = matches!(
@@ -296,7 +296,7 @@ pub fn drawing_method(r: &mut Random, chip: Chip) -> u32 {
 }
 
 /// Packets for one engine: most of its registers, then the start.
-pub fn packets(r: &mut Random, chip: Chip, buffers: &[(u64, u64)], out: &mut Vec<u32>) {
+pub(super) fn packets(r: &mut Random, chip: Chip, buffers: &[(u64, u64)], out: &mut Vec<u32>) {
     let (class, setup) = *r.of_list(ALL);
     // On GF100 nothing is there.
     let class = if class == Class::Copy && chip == Chip::Gf100 { Class::M2mf } else { class };

@@ -229,8 +229,11 @@ impl SurfaceFormat {
     }
 }
 
-/// The bytes of a texel of a depth buffer, and the bits of them that depth and stencil occupy, if they are to be written.
-pub(crate) fn zeta_texel(format: Zeta, depth: f32, stencil: u8, with: (bool, bool)) -> (Vec<u8>, Vec<u8>) {
+/// The bytes of a texel of a depth buffer, and the bits of them that depth and stencil occupy: of
+/// what is there to be written.
+pub(crate) fn zeta_texel(format: Zeta, depth: Option<f32>, stencil: Option<u8>) -> (Vec<u8>, Vec<u8>) {
+    let with = (depth.is_some(), stencil.is_some());
+    let (depth, stencil) = (depth.unwrap_or(0.0), stencil.unwrap_or(0));
     let fraction = |max: f64| (f64::from(depth.clamp(0.0, 1.0)) * max).round_ties_even() as u64;
     let s = u64::from(stencil);
     // Value and mask of depth, of stencil.
@@ -341,8 +344,9 @@ mod tests {
 
     #[test]
     fn depth_and_stencil() {
-        let of = |code, with| {
-            let (v, m) = zeta_texel(Zeta::from_code(code).unwrap(), 0.5, 0x81, with);
+        let of = |code, (depth, stencil): (bool, bool)| {
+            let (v, m) =
+                zeta_texel(Zeta::from_code(code).unwrap(), depth.then_some(0.5), stencil.then_some(0x81));
             let word = |b: Vec<u8>| b.iter().rev().fold(0u64, |v, b| v << 8 | u64::from(*b));
             (word(v), word(m))
         };

@@ -11,38 +11,38 @@ use nvir_isa::header::{Header, Interpolation};
 use nvir_vgpu::{Config, GemInfo};
 
 /// Where headers are: code follows 80 bytes behind, at a multiple of 64.
-pub const VERTEX: u32 = 0x1030;
-pub const FRAGMENT: u32 = 0x2030;
+pub(crate) const VERTEX: u32 = 0x1030;
+pub(crate) const FRAGMENT: u32 = 0x2030;
 /// Bytes for code.
 const CODE: u64 = 0x8000;
 /// Bytes of a vertex: position and colour.
-pub const VERTEX_BYTES: u32 = 32;
+pub(crate) const VERTEX_BYTES: u32 = 32;
 
-pub const POINTS: u32 = 0;
-pub const LINES: u32 = 1;
-pub const TRIANGLES: u32 = 4;
-pub const STRIP: u32 = 5;
-pub const QUADS: u32 = 7;
+pub(crate) const POINTS: u32 = 0;
+pub(crate) const LINES: u32 = 1;
+pub(crate) const TRIANGLES: u32 = 4;
+pub(crate) const STRIP: u32 = 5;
+pub(crate) const QUADS: u32 = 7;
 
 /// BEGIN of an instance that follows another one.
-pub const NEXT_INSTANCE: u32 = 1 << 26;
+pub(crate) const NEXT_INSTANCE: u32 = 1 << 26;
 
 /// Position in the window and colour.
-pub type Vertex = ([f32; 2], [f32; 4]);
+pub(crate) type Vertex = ([f32; 2], [f32; 4]);
 
 /// A program with its header.
-pub struct Program {
+pub(crate) struct Program {
     pub header: Header,
     pub lines: Vec<String>,
 }
 
 impl Program {
-    pub fn new(header: Header, lines: &[impl AsRef<str>]) -> Program {
+    pub(crate) fn new(header: Header, lines: &[impl AsRef<str>]) -> Program {
         Program { header, lines: lines.iter().map(|l| l.as_ref().to_string()).collect() }
     }
 
     /// Passes a position and four words on.
-    pub fn pass() -> Program {
+    pub(crate) fn pass() -> Program {
         let mut header = Header::new(Stage::Vertex);
         for c in [0, 4, 8, 12] {
             header.set_read(0x80 + c);
@@ -61,19 +61,19 @@ impl Program {
     }
 
     /// Writes the provoking vertex's colour.
-    pub fn flat() -> Program {
+    pub(crate) fn flat() -> Program {
         let lines = [0, 1, 2, 3].map(|n| format!("IPA.CONSTANT R{n}, a[{:#x}], RZ", 0x80 + 4 * n));
         Program::new(fragment_header(Interpolation::Flat), &[&lines[..], &["EXIT".into()]].concat())
     }
 
     /// Writes the colour between the vertices'.
-    pub fn smooth() -> Program {
+    pub(crate) fn smooth() -> Program {
         let lines = [0, 1, 2, 3].map(|n| format!("IPA.PASS R{n}, a[{:#x}], RZ", 0x80 + 4 * n));
         Program::new(fragment_header(Interpolation::Linear), &[&lines[..], &["EXIT".into()]].concat())
     }
 
     /// Looks up texture 0 at the first two words of the colour.
-    pub fn textured(chip: Chip) -> Program {
+    pub(crate) fn textured(chip: Chip) -> Program {
         let numbers = match chip {
             Chip::Gf100 => "0x0, 0x0",
             Chip::Gk104 => "0x8, 0x0",
@@ -86,7 +86,7 @@ impl Program {
 }
 
 /// The header of a fragment program that reads four words and writes a colour.
-pub fn fragment_header(interpolation: Interpolation) -> Header {
+pub(crate) fn fragment_header(interpolation: Interpolation) -> Header {
     let mut header = Header::new(Stage::Fragment);
     for c in [0, 4, 8, 12] {
         header.set_interpolation(0x80 + c, interpolation);
@@ -97,14 +97,14 @@ pub fn fragment_header(interpolation: Interpolation) -> Header {
 
 /// How the target lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Row after row.
     Linear,
     /// In blocks of 16 gobs.
     Blocks,
 }
 
-pub struct Scene {
+pub(crate) struct Scene {
     pub client: Client,
     pub chip: Chip,
     /// RGBA8.
@@ -116,7 +116,7 @@ pub struct Scene {
 
 impl Scene {
     /// A square target of so many pixels a side; positions are window coordinates.
-    pub fn new(config: Config, side: u32, order: Order, vertices: u64) -> Scene {
+    pub(crate) fn new(config: Config, side: u32, order: Order, vertices: u64) -> Scene {
         let chip = config.chip;
         let client = Client::with(config);
         let code = client.buffer(CODE);
@@ -149,7 +149,7 @@ impl Scene {
     }
 
     /// Puts a program for a stage (by its number in SP_SELECT) at a place among the code, and selects it.
-    pub fn program(&mut self, stage: u32, at: u32, program: &Program) -> &mut Scene {
+    pub(crate) fn program(&mut self, stage: u32, at: u32, program: &Program) -> &mut Scene {
         let words: Vec<u8> = program.header.encode().iter().flat_map(|w| w.to_le_bytes()).collect();
         self.client.write_bytes(self.code.offset + u64::from(at), &words);
         let code = kernel::bytes(self.chip, at + 80, &program.lines);
@@ -158,7 +158,7 @@ impl Scene {
     }
 
     /// Binds a square RGBA8 texture in rows, filtered, to slot 0 of the fragment stage.
-    pub fn texture(&mut self, texels: &GemInfo, side: u32) -> &mut Scene {
+    pub(crate) fn texture(&mut self, texels: &GemInfo, side: u32) -> &mut Scene {
         let tables = self.client.buffer(0x2000);
         let constants = self.client.buffer(0x1000);
         let address = texels.offset;
@@ -182,43 +182,43 @@ impl Scene {
     }
 
     /// Puts vertices into the array.
-    pub fn vertices(&mut self, all: &[Vertex]) {
+    pub(crate) fn vertices(&mut self, all: &[Vertex]) {
         let words = all.iter().flat_map(|([x, y], c)| [*x, *y, 0.5, 1.0].into_iter().chain(*c));
         let words: Vec<u32> = words.map(f32::to_bits).collect();
         self.client.gpu().write(self.vertices.offset, &words).unwrap();
     }
 
-    pub fn set(&mut self, method: u32, values: &[u32]) -> &mut Scene {
+    pub(crate) fn set(&mut self, method: u32, values: &[u32]) -> &mut Scene {
         self.push.inc(THREE_D, method, values);
         self
     }
 
     /// Adds colours to what is there.
-    pub fn add(&mut self) -> &mut Scene {
+    pub(crate) fn add(&mut self) -> &mut Scene {
         self.set(BLEND_ENABLE.at(0), &[1]).set(BLEND_EQUATION_RGB, &[0x8006, 0x4001, 0x4001]);
         self.set(BLEND_EQUATION_ALPHA, &[0x8006, 0x4001]).set(BLEND_FUNC_DST_ALPHA, &[0x4001])
     }
 
-    pub fn draw(&mut self, primitive: u32, first: u32, count: u32) -> &mut Scene {
+    pub(crate) fn draw(&mut self, primitive: u32, first: u32, count: u32) -> &mut Scene {
         self.set(VERTEX_BEGIN_GL, &[primitive])
             .set(VERTEX_BUFFER_FIRST, &[first, count])
             .set(VERTEX_END_GL, &[0])
     }
 
     /// Submits what there is.
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         let push = std::mem::take(&mut self.push);
         self.client.run(&push).unwrap_or_else(|e| panic!("{e}"));
     }
 
     /// The fault of what there is.
-    pub fn fault(&mut self) -> String {
+    pub(crate) fn fault(&mut self) -> String {
         let push = std::mem::take(&mut self.push);
         self.client.run(&push).expect_err("a fault").message
     }
 }
 
 /// The corners of a rectangle, as a strip.
-pub fn rectangle(x: [f32; 2], y: [f32; 2], c: [f32; 4]) -> [Vertex; 4] {
+pub(crate) fn rectangle(x: [f32; 2], y: [f32; 2], c: [f32; 4]) -> [Vertex; 4] {
     [([x[0], y[0]], c), ([x[1], y[0]], c), ([x[0], y[1]], c), ([x[1], y[1]], c)]
 }

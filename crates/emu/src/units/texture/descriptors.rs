@@ -2,8 +2,8 @@
 
 use super::plain::Plain;
 use super::source::Texture;
-use crate::Launch;
 use crate::image::Sampler;
+use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::run::bound::Bound;
 use rustc_hash::FxHashMap;

@@ -15,7 +15,7 @@ use crate::code::micro::NULL;
 use crate::code::texop::{Lod, TexKind, TexOp};
 use crate::cx::{Cx, Env};
 use crate::fault::FaultKind;
-use crate::image::{Filter, MipFilter, Sampler};
+use crate::image::{MipFilter, Sampler};
 use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::state::warp::Warp;
 use crate::trap::Trap;
@@ -143,13 +143,13 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
                 (&*ready, &*sampler)
             }
         };
-        let footprint = if op.kind != TexKind::QueryLod && has_one_level(sampler) {
+        let texture = &ready.texture;
+        let footprint = if op.kind != TexKind::QueryLod && !depends_on_footprint(texture, sampler) {
             None
         } else {
-            let moved = moved.get_or_insert_with(|| footprints(env, w, op, mask, helpers));
+            let moved = moved.get_or_insert_with(|| footprints(env, w, op, mask));
             moved.as_ref().map(|f| f[l])
         };
-        let texture = &ready.texture;
         let plain = ready.plain.as_ref().filter(|_| plain);
         let v = Lookup { warp: w, lane: l, texture, plain, sampler, op, footprint }.run(cx, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
@@ -163,19 +163,18 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
     Ok(())
 }
 
-/// Whether the level of detail decides nothing.
-fn has_one_level(sampler: &Sampler) -> bool {
-    let filters = (sampler.min == Filter::Nearest) == (sampler.mag == Filter::Nearest);
-    filters && sampler.mip == MipFilter::None
+/// Whether levels, filters or the places of a filter depend on how coordinates move.
+fn depends_on_footprint(texture: &Texture, sampler: &Sampler) -> bool {
+    let is_spread = texture.max_anisotropy.max(sampler.max_anisotropy) > 1;
+    is_spread || sampler.min != sampler.mag || sampler.mip != MipFilter::None
 }
 
 /// How far coordinates move from a pixel to its neighbours in x and y.
 type Footprint = [[f32; 3]; 2];
 
 /// The footprint of each lane, where lookups need one: from its row and its column of the quad, or the other ones where a thread
-/// of those does not take part; zero where both lack one. On cubes all of a quad is seen on the face of its first thread that is
-/// no helper: those lie beyond edges, where other faces foreshorten them.
-fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask, helpers: Mask) -> Option<[Footprint; LANES]> {
+/// of those does not take part; zero where both lack one. On cubes each lane sees the others on its own face.
+fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footprint; LANES]> {
     let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
     let wanted = matches!(op.kind, TexKind::Sample(Lod::Implicit | Lod::Bias) | TexKind::QueryLod);
     if !quads || !wanted {
@@ -187,20 +186,23 @@ fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask, helpers: Mask) ->
     for (quad, footprints) in all.chunks_exact_mut(4).enumerate() {
         let first = 4 * quad;
         let runs = |l: usize| mask >> (first + l) & 1 != 0;
-        let Some(any) = (0..4).find(|&l| runs(l)) else { continue };
-        let mut coord: [[f32; 3]; 4] =
-            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
-        if op.cube {
-            let drawn = (0..4).find(|&l| runs(l) && helpers >> (first + l) & 1 == 0);
-            let seen = coord[drawn.unwrap_or(any)];
-            coord = coord.map(|c| lookup::on_face(seen, c));
+        if !(0..4).any(runs) {
+            continue;
         }
-        let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {
-            (runs(a) && runs(b)).then(|| std::array::from_fn(|i| coord[b][i] - coord[a][i]))
-        };
-        let moved = PAIRS.map(|pairs| pairs.map(difference));
+        let coord: [[f32; 3]; 4] =
+            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
         for (l, footprint) in footprints.iter_mut().enumerate() {
-            let of = |axis: usize, own: usize| moved[axis][own].or(moved[axis][1 - own]).unwrap_or([0.0; 3]);
+            let seen = |c: [f32; 3]| if op.cube { lookup::on_face(coord[l], c) } else { c };
+            let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {
+                (runs(a) && runs(b)).then(|| {
+                    let (from, to) = (seen(coord[a]), seen(coord[b]));
+                    std::array::from_fn(|i| to[i] - from[i])
+                })
+            };
+            let of = |axis: usize, own: usize| {
+                let pairs = PAIRS[axis];
+                difference(pairs[own]).or_else(|| difference(pairs[1 - own])).unwrap_or([0.0; 3])
+            };
             *footprint = [of(0, l >> 1), of(1, l & 1)];
         }
     }

@@ -98,6 +98,8 @@ pub struct Texture {
     pub layers: u32,
     /// Coordinates are in texels whatever the sampler says.
     pub scaled: bool,
+    /// As the sampler's; the greater one counts.
+    pub max_anisotropy: u32,
 }
 
 impl From<&Image> for Texture {
@@ -120,6 +122,7 @@ impl From<&Image> for Texture {
             sources: Source::IDENTITY,
             layers: if ms { 1 } else { third },
             scaled: false,
+            max_anisotropy: 1,
         }
     }
 }
@@ -139,6 +142,7 @@ impl Texture {
             sources: [Source::Zero; 4],
             layers: 0,
             scaled: false,
+            max_anisotropy: 1,
         }
     }
 

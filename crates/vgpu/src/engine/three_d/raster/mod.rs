@@ -129,7 +129,7 @@ pub(crate) struct PolygonOffset {
     pub line: bool,
     pub fill: bool,
     pub factor: f32,
-    /// The register's value, which is twice that of GL.
+    /// The register's value. Drivers write twice GL's, so that an offset of one unit shows after any rounding.
     pub units: f32,
     /// Above 0: the greatest offset; below: the least; 0: none.
     pub clamp: f32,

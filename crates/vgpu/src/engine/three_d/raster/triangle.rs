@@ -259,7 +259,7 @@ impl PolygonOffset {
             OffsetUnit::Float => power_of_two(exponent(highest) - 23),
         };
         let slope = plane[0].abs().max(plane[1].abs());
-        let offset = f64::from(self.factor) * slope + f64::from(self.units) / 2.0 * unit;
+        let offset = f64::from(self.factor) * slope + f64::from(self.units) * unit;
         let clamp = f64::from(self.clamp);
         match clamp {
             c if c > 0.0 => offset.min(c),
@@ -295,15 +295,15 @@ mod tests {
         };
         let plane = [-0.25, 0.125, 0.0];
         assert_eq!(o.of(PolygonMode::Line, plane, 1.0), 0.0);
-        assert_eq!(o.of(PolygonMode::Fill, plane, 1.0), 0.5 + 2.0 / 65536.0);
+        assert_eq!(o.of(PolygonMode::Fill, plane, 1.0), 0.5 + 4.0 / 65536.0);
         assert_eq!(PolygonOffset { clamp: 0.25, ..o }.of(PolygonMode::Fill, plane, 1.0), 0.25);
         let down = PolygonOffset { factor: -2.0, units: 0.0, clamp: -0.25, ..o };
         assert_eq!(down.of(PolygonMode::Fill, plane, 1.0), -0.25);
         assert_eq!(PolygonOffset { clamp: 0.25, ..down }.of(PolygonMode::Fill, plane, 1.0), -0.5);
         let float = PolygonOffset { factor: 0.0, unit: OffsetUnit::Float, ..o };
-        // 0.75 lies in 0.5..1: 2^(-1 - 23), twice.
-        assert_eq!(float.of(PolygonMode::Fill, plane, 0.75), 2.0 / f64::from(1 << 24));
-        assert_eq!(float.of(PolygonMode::Fill, plane, 0.0), 2.0 * power_of_two(-149));
+        // 0.75 lies in 0.5..1: 2^(-1 - 23), four times.
+        assert_eq!(float.of(PolygonMode::Fill, plane, 0.75), 4.0 / f64::from(1 << 24));
+        assert_eq!(float.of(PolygonMode::Fill, plane, 0.0), 4.0 * power_of_two(-149));
     }
 
     #[test]
