@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(of(0x19, (false, true)), (0x81_0000_0000, 0xff_0000_0000));
         assert!(Zeta::from_code(0x18).is_none());
         for format in Zeta::ALL {
-            let (texel, _) = zeta_texel(format, 0.25, 0x81, (true, true));
+            let (texel, _) = zeta_texel(format, Some(0.25), Some(0x81));
             let word =
                 |n: usize| texel.iter().skip(4 * n).take(4).rev().fold(0, |v, b| v << 8 | u32::from(*b));
             let (depth, stencil) = zeta_values(format, [word(0), word(1), 0, 0]);
