@@ -8,6 +8,8 @@ use crate::stage::Context;
 use crate::state::block::{BlockState, Shape};
 use crate::state::warp::Side;
 use crate::trap::Trap;
+use crate::units::special::ThreadNumbers;
+use nvir_simd::Processor;
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -20,6 +22,10 @@ pub(crate) struct Env<'a> {
     pub observed: bool,
     pub tracker: Option<&'a Tracker>,
     pub profile: bool,
+    /// What kernels are compiled for.
+    pub processor: Processor,
+    /// Of the threads of a kernel's blocks.
+    pub threads: ThreadNumbers,
     pub first: Side,
     /// What is around the threads of a graphics stage; kernels have none.
     pub stage: Option<&'a Context<'a>>,

@@ -8,6 +8,8 @@ use crate::run::conflict::Tracker;
 use crate::stage::Context;
 use crate::state::block::Shape;
 use crate::state::warp::Side;
+use crate::units::special::ThreadNumbers;
+use nvir_simd::Processor;
 use std::sync::Arc;
 
 /// How to run, as opposed to what.
@@ -72,6 +74,8 @@ impl Options<'_> {
             observed: tracker.is_some() || checks.global_race || checks.init && partial(),
             tracker,
             profile: self.profile,
+            processor: Processor::detect(),
+            threads: ThreadNumbers::new(if stage.is_some() { [0; 3] } else { shape.block }),
             first: self.first,
             stage,
         }

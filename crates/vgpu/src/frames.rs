@@ -124,12 +124,12 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub fn new(tell: OnFrame, only: Option<u64>) -> Frames {
+    pub(crate) fn new(tell: OnFrame, only: Option<u64>) -> Frames {
         Frames { tell, only, number: 0, drawn: Vec::new() }
     }
 
     /// Something is drawn into a target.
-    pub fn note(&mut self, new: Drawn) {
+    pub(crate) fn note(&mut self, new: Drawn) {
         let what = |d: &Drawn| (d.words, d.base_layer, d.format);
         match self.drawn.iter().position(|d| what(d) == what(&new)) {
             Some(known) => self.drawn[known] = new,
@@ -139,7 +139,7 @@ impl Frames {
     }
 
     /// A submission has ended.
-    pub fn end(&mut self, memory: &Memory) {
+    pub(crate) fn end(&mut self, memory: &Memory) {
         let drawn = std::mem::take(&mut self.drawn);
         if drawn.is_empty() {
             return;

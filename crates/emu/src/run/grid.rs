@@ -42,9 +42,9 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// A block has ended.
-    fn add(&mut self, env: &Env<'_>, mut block: Block) {
-        self.count(env, &mut block);
-        self.profile(&mut block);
+    fn add(&mut self, env: &Env<'_>, block: &mut Block) {
+        self.count(env, block);
+        self.profile(block);
     }
 
     /// Takes what a block counted, but for the profile, which may go on in another one.
@@ -185,14 +185,15 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Cou
     let limit = options.step_limit;
     let mut done = 0;
     let mut counters = Counters::default();
-    let mut resident: VecDeque<Block> = VecDeque::new();
+    let mut resident: VecDeque<Box<Block>> = VecDeque::new();
+    let mut ended: Option<Box<Block>> = None;
     let mut global = env.checks.global_race.then(|| Box::new(Watched::new()));
     let mut next = 0;
     loop {
         let mut block = match resident.len() {
             n if next < blocks && n < RESIDENT => {
                 next += 1;
-                Block::new(env, next - 1)
+                another(env, &mut ended, next - 1)
             }
             0 => return Ok(counters),
             _ => match resident.pop_front() {
@@ -207,15 +208,16 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Cou
         match ran {
             Ok(Progress::Done) => {
                 done += 1;
-                counters.add(env, block);
+                counters.add(env, &mut block);
+                ended = Some(block);
             }
             Ok(Progress::Running) => resident.push_back(block),
             Err(Stop::Fault(what)) if env.faults > 1 => {
                 let key = (what.place.pc, what.other.as_ref().map(|o| o.pc), Some(what.kind));
                 let number = block.number;
-                counters.add(env, block);
+                counters.add(env, &mut block);
                 counters.note(key, number, Note { what: *what, times: 1 });
-                resident.into_iter().for_each(|b| counters.add(env, b));
+                resident.iter_mut().for_each(|b| counters.add(env, b));
                 return Ok(counters);
             }
             Err(Stop::Fault(f)) => return Err(f),
@@ -224,6 +226,17 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Cou
         if let Some(tell) = options.progress {
             tell(done, blocks);
         }
+    }
+}
+
+/// A block that begins: made of one that has ended, if there is one.
+fn another(env: &Env<'_>, ended: &mut Option<Box<Block>>, number: u64) -> Box<Block> {
+    match ended.take() {
+        Some(mut block) => {
+            block.restart(env, number);
+            block
+        }
+        None => Box::new(Block::new(env, number)),
     }
 }
 
@@ -239,11 +252,11 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
         }
     };
     let work = || {
-        let one = |mut counters: Counters, number: u64| {
+        let one = |(mut counters, mut ended): (Counters, Option<Box<Block>>), number: u64| {
             if failed.load(Relaxed) {
                 return None;
             }
-            let mut block = Block::new(env, number);
+            let mut block = another(env, &mut ended, number);
             while !failed.load(Relaxed) {
                 let before = block.st.steps;
                 // What panics here does so again in order, where it is reported.
@@ -254,9 +267,9 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
                 let total = steps.fetch_add(block.st.steps - before, Relaxed) + block.st.steps - before;
                 match ended {
                     Ok(Progress::Done) if total <= limit => {
-                        counters.add(env, block);
+                        counters.add(env, &mut block);
                         tell(1);
-                        return Some(counters);
+                        return Some((counters, Some(block)));
                     }
                     Ok(Progress::Running) if total <= limit => tell(0),
                     _ => failed.store(true, Relaxed),
@@ -265,8 +278,9 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
             None
         };
         // `None` ends the walk over the blocks that have not begun, too.
-        let all = (0..blocks).into_par_iter().try_fold(Counters::default, one);
-        all.try_reduce(Counters::default, |a, b| Some(a.merge(b)))
+        let all = (0..blocks).into_par_iter().try_fold(Default::default, one);
+        all.map(|part| part.map(|(counters, _)| counters))
+            .try_reduce(Counters::default, |a, b| Some(a.merge(b)))
     };
     // Without threads, in order.
     on_threads(options, cores, work)?

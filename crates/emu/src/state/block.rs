@@ -48,6 +48,8 @@ pub(crate) struct BlockState {
     pub locks: FxHashMap<u32, u32>,
     /// The buffer of the last access.
     pub last_buffer: usize,
+    /// The same by instruction, as far as there is room.
+    pub buffer_hints: BufferHints,
     /// Instructions issued by all warps: also the clock.
     pub steps: u64,
     pub thread_steps: u64,
@@ -69,6 +71,25 @@ pub(crate) struct BlockState {
     pub helpers: Mask,
     /// Inputs and outputs of the threads of a graphics stage.
     pub stage: Option<Box<Io>>,
+}
+
+/// The buffers that instructions accessed last, as far as there is room.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferHints([usize; 64]);
+
+impl BufferHints {
+    /// That of the instruction at this address.
+    #[inline]
+    pub fn at(&mut self, pc: u32) -> &mut usize {
+        let count = self.0.len();
+        &mut self.0[pc as usize / 8 % count]
+    }
+}
+
+impl Default for BufferHints {
+    fn default() -> BufferHints {
+        BufferHints([0; 64])
+    }
 }
 
 impl BlockState {

@@ -206,12 +206,13 @@ impl Warp {
         lanes(if self.active != 0 { self.active } else { self.live }).next().unwrap_or(0)
     }
 
-    /// Another warp of as many registers, which begins as [`Warp::new`] makes one.
-    pub fn restart(&mut self, live: Mask, entry: u32) {
+    /// Another warp of as many registers, which begins as [`Warp::new`] makes one, if its code has not written registers from
+    /// `named` on.
+    pub(crate) fn restart(&mut self, live: Mask, entry: u32, named: usize) {
         (self.pc, self.at, self.active, self.live) = (entry, entry, live, live);
         self.state = State::Ready;
         self.stack.clear();
-        self.regs.fill(LaneVec::ZERO);
+        self.regs.iter_mut().take(named).for_each(|row| *row = LaneVec::ZERO);
         self.preds[..7].fill(0);
         self.cc = Cc::default();
         self.local.clear();

@@ -30,7 +30,7 @@ pub(super) struct Counters {
 
 impl Counters {
     /// What of a draw people see: what was counted since then.
-    pub fn since(&self, before: &Counters) -> Counters {
+    pub(super) fn since(&self, before: &Counters) -> Counters {
         Counters {
             vertices: self.vertices - before.vertices,
             primitives: self.primitives - before.primitives,
@@ -41,7 +41,7 @@ impl Counters {
     }
 
     /// What a report says.
-    pub fn report(&self, get: QueryGet, feedback: &Feedback) -> u64 {
+    pub(super) fn report(&self, get: QueryGet, feedback: &Feedback) -> u64 {
         let stream = get.stream() as usize % STREAMS;
         let lost = |n: usize| feedback.wanted[n] - feedback.written[n];
         match get.select() {
