@@ -87,7 +87,7 @@ impl Code {
         let (steps, gprs) = (Vec::new(), insts.iter().map(Inst::gprs).max().unwrap_or(0) as usize);
         let mut code = Code { chip, segments: all, step, decoded, insts, steps, gprs, primary, pool };
         blocks::mark_leaders(&mut code);
-        code.steps = steps::steps(&code);
+        code.steps = steps::steps(&code.insts, code.segment_starts(), code.step(), |pc| code.index(pc));
         code
     }
 
