@@ -9,7 +9,7 @@ use super::kernel::{Forms, merge, stored};
 use super::laneop::RowOp;
 use super::micro::{Bop, CarryIn, Cmp, Flow, Inst, Micro, NULL, PSrc, SetDst};
 use super::steps::{ALWAYS, Branch};
-use crate::state::lanes::{LANES, LaneVec, Modifier, POOL, Src};
+use crate::state::lanes::{LANES, LaneVec, Modifier, Src};
 use crate::state::warp::{Cc, Wait};
 use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
 
@@ -172,6 +172,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::lanes::POOL;
     use crate::state::lanes::{Mask, hard_values as row};
     use nvir_base::num::int::add_carry;
 
