@@ -3,6 +3,7 @@
 use crate::common;
 use crate::out;
 use crate::output::unwritable;
+use nvir_emu_jit::Choice;
 use nvir::emu::{Note, Place};
 use nvir::input;
 use nvir_vgpu::output::{self, Found, Kind, LOG_HEADER};
@@ -33,6 +34,10 @@ pub struct Args {
     /// How many words that differ to print for each recording
     #[arg(long, default_value = "4", value_name = "N")]
     differences: usize,
+    /// What executes programs: the `interpreter`; host code, `compiled` from what runs often; or `both`, which compares them after
+    /// each basic block and stops at the first difference
+    #[arg(long, default_value_t, value_name = "ENGINE")]
+    engine: Choice,
     /// Print also how many bytes transfers, clears and blits moved, and how long all submissions took
     #[arg(long)]
     speed: bool,
@@ -86,7 +91,7 @@ pub fn run(a: Args) -> ExitCode {
 
 fn one(trace: &Path, a: &Args, progress: &mut dyn FnMut(u64)) -> Result<Report, String> {
     let file = File::open(trace).map_err(|e| input::why(&e))?;
-    let mut options = Options { differences: a.differences, ..Options::default() };
+    let mut options = Options { differences: a.differences, engine: a.engine.engine(), ..Options::default() };
     let log = a
         .log
         .as_ref()

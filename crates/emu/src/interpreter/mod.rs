@@ -28,7 +28,7 @@ pub enum Yield {
 
 /// Runs a warp until it waits or is done, or until the block has executed `until` instructions and a basic block begins. A fault is
 /// at [`Warp::at`].
-pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
+pub fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
     let code = &cx.env.bound.launch.program.code;
     let insts = &cx.env.bound.insts[..];
     let step = code.step();
@@ -59,7 +59,7 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
 }
 
 /// Executes the instruction that a warp is at.
-pub(crate) fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
+pub fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     let bound = cx.env.bound;
     w.at = w.pc;
     let code = &bound.launch.program.code;

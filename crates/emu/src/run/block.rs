@@ -65,6 +65,7 @@ impl Block {
                 shared: vec![0; (env.shape.shared_bytes as usize).div_ceil(4)],
                 locks: FxHashMap::default(),
                 last_buffer: 0,
+                slots: Vec::new(),
                 steps: 0,
                 thread_steps: 0,
                 shadow: shadow(env, number, count),
@@ -96,6 +97,7 @@ impl Block {
         }
         let st = &mut self.st;
         st.last_buffer = 0;
+        st.slots.clear();
         st.profile = env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]);
         st.notes.clear();
         st.textures.clear();

@@ -7,6 +7,7 @@ use crate::check::race::Clock;
 use crate::check::shadow::Shadow;
 use crate::code::operand::{BarMode, Space, Width};
 use crate::fault::FaultKind;
+use crate::run::attached::Slot;
 use crate::stage::Io;
 use crate::trap::{NoteKey, Other, Trap};
 use crate::units::texture::descriptors::Seen;
@@ -48,6 +49,8 @@ pub(crate) struct BlockState {
     pub locks: FxHashMap<u32, u32>,
     /// The buffer of the last access.
     pub last_buffer: usize,
+    /// What an engine remembers of the launch's memory, by instruction.
+    pub slots: Vec<Slot>,
     /// Instructions issued by all warps: also the clock.
     pub steps: u64,
     pub thread_steps: u64,
