@@ -206,31 +206,79 @@ fn program(r: &mut Random, chip: Chip, count: usize) -> (Program, Vec<String>) {
             code.words.push(word);
         }
     }
-    code.line("EXIT");
+    // What registers and predicates hold counts in the end, too.
+    for k in 0..6 {
+        code.line(&format!("LOP.XOR R5, R5, R{k}"));
+    }
+    for line in [
+        "P2R R4, PR, RZ, 0x7f",
+        "S2R R0, SR_TID.X",
+        "SHL R0, R0, 0x2",
+        "MOV R2, c[0x0][0x0]",
+        "MOV R3, c[0x0][0x4]",
+        "IADD R2, R2, R0",
+        "ST.E [R2], R5",
+        "ST.E [R2+0x400], R4",
+        "EXIT",
+    ] {
+        code.line(line);
+    }
     (Program::new(chip, &code.words), text)
 }
 
-fn launch(
-    program: &Program,
-    threads: u32,
-    data: &[u32],
-    bank: &[u8],
-    engine: &dyn Engine,
-) -> Result<(), String> {
+/// How a launch ends, and its buffer afterwards.
+type Ended = (Result<(u64, u64), String>, Vec<u32>);
+
+fn launch(program: &Program, threads: u32, data: &[u32], bank: &[u8], engine: Option<&dyn Engine>) -> Ended {
     let mut memory = Memory::new();
-    let buffer = memory.alloc(64 * 64, 64).expect("it fits");
+    let buffer = memory.alloc(4 * data.len() as u64, 64).expect("it fits");
     memory.write_words(buffer, data).expect("it fits");
     let mut launch = Launch::new(program);
-    launch.block = [threads, 1, 1];
+    (launch.block, launch.grid) = ([threads, 1, 1], [2, 1, 1]);
+    (launch.shared_bytes, launch.local_bytes) = (1024, 64);
     launch.zero_beyond_banks = true;
     let mut first = bank.to_vec();
     first[..8].copy_from_slice(&buffer.to_le_bytes());
     launch.set_const(0, 0, &first);
-    let mut options = Options { engine: Some(engine), step_limit: 10_000, threads: 1, ..Options::default() };
-    match nvir_emu::run(&launch, &mut memory, &mut options) {
-        Err(f) if f.kind == nvir_emu::FaultKind::Defect => Err(f.to_string()),
-        _ => Ok(()),
+    let mut options = Options { engine, step_limit: 20_000, threads: 1, ..Options::default() };
+    let ended = nvir_emu::run(&launch, &mut memory, &mut options);
+    let mut words = vec![0; data.len()];
+    memory.read_words(buffer, &mut words).expect("it is there");
+    (ended.map(|s| (s.warp_instructions, s.thread_instructions)).map_err(|f| f.to_string()), words)
+}
+
+/// Whether a program ends under all engines as under the interpreter.
+fn compare(r: &mut Random, program: &Program, text: &[String]) -> Result<(), String> {
+    let data = values(r, 64 * 16);
+    let bank: Vec<u8> = values(r, 0x1000).iter().flat_map(|w| w.to_le_bytes()).collect();
+    let threads = r.pick(&[32, 45, 64]);
+    let run = |engine| launch(program, threads, &data, &bank, engine);
+    let want = run(None);
+    let lockstep = Lockstep::new(&Compiled::Exact, &Interpreter);
+    for (what, engine) in [("lockstep", &lockstep as &dyn Engine), ("alone", &Compiled::Eager)] {
+        let got = run(Some(engine));
+        if got != want {
+            let differs = (0..data.len()).find(|&i| got.1[i] != want.1[i]);
+            return Err(format!("{what}: {:?}, not {:?}; word {differs:?}\n{}", got.0, want.0, text.join("\n")));
+        }
     }
+    Ok(())
+}
+
+fn all(rounds: u64, make: impl Fn(&mut Random, Chip) -> (Program, Vec<String>)) {
+    let number = |name| std::env::var(name).ok().and_then(|s| s.parse().ok());
+    let (rounds, first) = (number("NVIR_ROUNDS").unwrap_or(rounds), number("NVIR_FIRST").unwrap_or(0));
+    let mut wrong = Vec::new();
+    for chip in CHIPS {
+        for seed in first..first + rounds {
+            let mut r = Random::new(seed);
+            let (program, text) = make(&mut r, chip);
+            if let Err(why) = compare(&mut r, &program, &text) {
+                wrong.push(format!("{chip} {seed}: {why}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong, such as {}", wrong.len(), wrong[0]);
 }
 
 #[test]
@@ -242,20 +290,58 @@ fn each_seed_is_an_instruction_of_a_chip() {
 
 #[test]
 fn compiled_instructions_are_what_the_interpreter_executes() {
-    let rounds: u64 = std::env::var("NVIR_ROUNDS").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
-    let mut wrong = Vec::new();
-    for chip in CHIPS {
-        for seed in 0..rounds {
-            let mut r = Random::new(seed);
-            let (program, text) = program(&mut r, chip, 12);
-            let data = values(&mut r, 64 * 16);
-            let bank: Vec<u8> = values(&mut r, 0x1000).iter().flat_map(|w| w.to_le_bytes()).collect();
-            let lockstep = Lockstep::new(&Compiled::Exact, &Interpreter);
-            let threads = if seed % 2 == 0 { 32 } else { 45 };
-            if let Err(why) = launch(&program, threads, &data, &bank, &lockstep) {
-                wrong.push(format!("{chip} {seed}: {why}\n{}", text.join("\n")));
+    all(60, |r, chip| program(r, chip, 12));
+}
+
+/// Accesses of all kinds, in and out of order, of whole warps and parts, some outside memory.
+#[test]
+fn compiled_accesses_are_what_the_interpreter_executes() {
+    all(60, |r, chip| {
+        let mut code = Code { chip, words: Vec::new() };
+        let mut text = Vec::new();
+        let mut line = |line: String| {
+            code.line(&line);
+            text.push(line);
+        };
+        let shift = r.pick(&[0, 2, 2, 2, 3, 4, 5, 6]);
+        for head in ["S2R R0, SR_TID.X", "S2R R1, SR_LANEID", "MOV R2, c[0x0][0x0]", "MOV R3, c[0x0][0x4]"] {
+            line(head.into());
+        }
+        line(format!("SHL R4, R{}, {shift:#x}", r.below(2)));
+        if r.one_in(3) {
+            line(format!("LOP.XOR R4, R4, {:#x}", r.pick(&[4, 8, 16, 28, 124, 3])));
+        }
+        line("IADD R2.CC, R2, R4".into());
+        line("IADD.X R3, R3, RZ".into());
+        line(format!("ISETP.LT.AND P0, PT, R1, {:#x}, PT", r.below(33)));
+        for k in 8..16 {
+            line(format!("LOP.XOR R{k}, R0, {:#x}", r.below(0x4000)));
+        }
+        for _ in 0..10 {
+            let guard = r.pick(&["", "", "", "@P0 ", "@!P0 "]);
+            let width = r.pick(&["", "", ".64", ".128", ".U8", ".S8", ".U16", ".S16"]);
+            let size = match width {
+                ".64" => 2,
+                ".128" => 4,
+                _ => 1,
+            };
+            let reg = 8 + r.below(2) * 4;
+            let offset = if r.one_in(12) { r.below(0x1000) } else { 4 * size * r.below(8) };
+            let reg = if size == 1 && r.one_in(8) { "RZ".to_string() } else { format!("R{reg}") };
+            let access = match r.below(6) {
+                0 => format!("LD.E{width} {reg}, [R2+{offset:#x}]"),
+                1 => format!("ST.E{width} [R2+{offset:#x}], {reg}"),
+                2 => format!("LDS{width} {reg}, [R4+{offset:#x}]"),
+                3 => format!("STS{width} [R4+{offset:#x}], {reg}"),
+                4 => format!("LDL{width} {reg}, [{offset:#x}]"),
+                _ => format!("STL{width} [{offset:#x}], {reg}"),
+            };
+            line(format!("{guard}{access}"));
+            if r.one_in(3) {
+                line(format!("IADD R{}, R{}, R8", r.pick(&[8, 9, 12]), r.pick(&[9, 12, 13])));
             }
         }
-    }
-    assert!(wrong.is_empty(), "{} wrong, such as {}", wrong.len(), wrong[0]);
+        line("EXIT".into());
+        (Program::new(chip, &code.words), text)
+    });
 }

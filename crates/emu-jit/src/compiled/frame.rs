@@ -1,5 +1,6 @@
 //! What generated code is called with, and what it calls back.
 
+use super::access;
 use nvir_emu::engine::open::{self, Raw};
 use nvir_emu::engine::{Code, Cx, Trap, Warp, Yield};
 use std::any::Any;
@@ -54,6 +55,8 @@ pub(crate) struct Frame<'a, 'c> {
     masks: *const [[u32; 4]; 16],
     /// Executes an instruction that does not transfer control: 0, or [`STOP`].
     step: Callback,
+    /// The same for a load or store, with the number of its slot.
+    access: Callback,
     /// Executes one that may transfer control: the block that follows, [`ELSEWHERE`] or [`STOP`].
     control: Callback,
     until: u64,
@@ -62,6 +65,8 @@ pub(crate) struct Frame<'a, 'c> {
     code: &'a Code,
     /// The block that begins at each instruction.
     numbers: &'a [u32],
+    /// The instructions that the slots are of.
+    accesses: &'a [u32],
     outcome: Option<Result<Yield, Trap>>,
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -75,9 +80,10 @@ pub(crate) mod field {
             $(pub(crate) const $name: i32 = (offset_of!(Frame<'_, '_>, raw) + offset_of!(Raw, $field)) as i32;)*
         };
     }
-    raw!(WARP warp BLOCK block REGS regs POOL pool);
+    raw!(WARP warp BLOCK block REGS regs POOL pool SHARED shared SHARED_BYTES shared_bytes SLOTS slots);
     pub(crate) const MASKS: i32 = offset_of!(Frame<'_, '_>, masks) as i32;
     pub(crate) const STEP: i32 = offset_of!(Frame<'_, '_>, step) as i32;
+    pub(crate) const ACCESS: i32 = offset_of!(Frame<'_, '_>, access) as i32;
     pub(crate) const CONTROL: i32 = offset_of!(Frame<'_, '_>, control) as i32;
     pub(crate) const UNTIL: i32 = offset_of!(Frame<'_, '_>, until) as i32;
 }
@@ -87,6 +93,8 @@ pub(crate) mod field {
 pub(crate) struct Function<'a> {
     pub entry: Entry,
     pub numbers: &'a [u32],
+    /// The loads and stores that have slots.
+    pub accesses: &'a [u32],
 }
 
 /// Runs a warp from a block on by generated code.
@@ -101,18 +109,21 @@ pub(crate) unsafe fn enter(
     until: u64,
 ) -> Result<Yield, Trap> {
     let code = cx.code();
+    cx.prepare_slots(function.accesses.len());
     let (cx, warp): (*mut Cx<'_>, *mut Warp) = (cx, warp);
     let mut frame = Frame {
         // SAFETY: both come from references of this function, which uses them through these pointers only.
         raw: unsafe { (*cx).raw(&mut *warp) },
         masks: &GROUP_MASKS.0,
         step,
+        access: access_memory,
         control,
         until,
         cx,
         warp,
         code,
         numbers: function.numbers,
+        accesses: function.accesses,
         outcome: None,
         panic: None,
     };
@@ -161,6 +172,26 @@ unsafe fn frame<'f>(frame: *mut c_void) -> &'f mut Frame<'f, 'f> {
 unsafe extern "C" fn step(f: *mut c_void, _: u32) -> u32 {
     // SAFETY: generated code gives its own frame.
     let f = unsafe { frame(f) };
+    if f.interpret() { 0 } else { STOP }
+}
+
+unsafe extern "C" fn access_memory(f: *mut c_void, slot: u32) -> u32 {
+    // SAFETY: generated code gives its own frame.
+    let f = unsafe { frame(f) };
+    let inst = &f.code.instructions()[f.accesses[slot as usize] as usize];
+    let slot = slot as usize;
+    // SAFETY: the frame's state is that of the warp, which is at this instruction.
+    if unsafe { access::access(&f.raw, inst, slot) } {
+        return 0;
+    }
+    if let Some(addr) = access::global_address(inst) {
+        // SAFETY: as in `interpret`.
+        let found = unsafe { (*f.cx).remember(&*f.warp, addr, slot) };
+        // SAFETY: as above.
+        if found && unsafe { access::access(&f.raw, inst, slot) } {
+            return 0;
+        }
+    }
     if f.interpret() { 0 } else { STOP }
 }
 

@@ -3,6 +3,7 @@
 //! Code is compiled once it has executed so many instructions that compiling pays, and kept beside the decoded program. Before
 //! that, and where something cannot be compiled, the interpreter executes.
 
+mod access;
 mod blocks;
 mod frame;
 mod host;
@@ -99,7 +100,7 @@ impl Exec for Compiled {
             // A computed jump led into the middle of a block, or this launch begins elsewhere.
             return open::run(cx, warp, until);
         }
-        let function = Function { entry: compiled.blob.entry, numbers: &compiled.numbers };
+        let function = Function { entry: compiled.blob.entry, numbers: &compiled.numbers, accesses: &compiled.accesses };
         // SAFETY: `compile` made the function of the code that it is beside, which is the one that `cx` executes.
         unsafe { frame::enter(function, cx, warp, block, until) }
     }

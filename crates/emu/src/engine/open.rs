@@ -112,8 +112,9 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Remembers the buffer that the first running lane's access to global memory is in, unless every access must be looked at.
-    pub fn remember(&mut self, warp: &Warp, addr: &Addr, slot: usize) {
+    /// Remembers the buffer that the first running lane's access to global memory is in; whether that is another one than before. It is
+    /// none where every access must be looked at.
+    pub fn remember(&mut self, warp: &Warp, addr: &Addr, slot: usize) -> bool {
         let env = self.env;
         let lane = warp.first_lane();
         let word = |s: Src| u64::from(s.lane(&warp.regs, &env.bound.pool, lane));
@@ -121,14 +122,14 @@ impl<'a> Cx<'a> {
             Some(hi) => (word(addr.base) | word(hi) << 32).wrapping_add(addr.offset as u64),
             None => u64::from((word(addr.base) as u32).wrapping_add(addr.offset as u32)),
         };
-        let known = |s: &Slot| a.wrapping_sub(s.base) < s.size;
-        if env.observed || env.stage.is_some() || self.block.slots.get(slot).is_none_or(known) {
-            return;
+        if env.observed || env.stage.is_some() {
+            return false;
         }
-        let Some(buffer) = env.bound.memory.find(a, 1).map(|b| &env.bound.memory.buffers[b]) else { return };
-        if let Some(slot) = self.block.slots.get_mut(slot) {
-            *slot = Slot::of(buffer);
-        }
+        let Some(slot) = self.block.slots.get_mut(slot) else { return false };
+        let known = a.wrapping_sub(slot.base) < slot.size;
+        let Some(buffer) = (!known).then(|| env.bound.memory.find(a, 1)).flatten() else { return false };
+        *slot = Slot::of(&env.bound.memory.buffers[buffer]);
+        true
     }
 
     /// Where everything lies now.

@@ -28,24 +28,18 @@ impl fmt::Debug for Attached {
 pub struct Slot {
     /// The address of its first byte.
     pub base: u64,
-    /// Bytes, at least [`Slot::LEAST`].
+    /// Bytes.
     pub size: u64,
     /// The host's address of its first byte.
     pub data: u64,
 }
 
 impl Slot {
-    /// Buffers with fewer bytes are not remembered: as many as a warp accesses at once.
-    pub const LEAST: u64 = 512;
-
-    /// No address of the machine is in it.
-    pub const EMPTY: Slot = Slot { base: 1 << 63, size: Slot::LEAST, data: 0 };
+    /// Nothing is in it.
+    pub const EMPTY: Slot = Slot { base: 0, size: 0, data: 0 };
 
     pub(crate) fn of(buffer: &Buffer) -> Slot {
         let Buffer { base, size, origin, words, .. } = buffer;
-        if *size < Slot::LEAST {
-            return Slot::EMPTY;
-        }
         let data = words.as_ptr().expose_provenance() as u64 + (base - origin);
         Slot { base: *base, size: *size, data }
     }

@@ -8,9 +8,11 @@
 
 mod group;
 mod lane;
+mod memory;
 mod pure;
 mod vector;
 
+use crate::compiled::access;
 use crate::compiled::blocks::Blocks;
 use crate::compiled::frame::{ELSEWHERE, STOP, Status, field};
 use crate::compiled::host::{Blob, Host, Refused};
@@ -41,6 +43,8 @@ pub(crate) struct Compiled {
     pub blob: Blob,
     /// The block that begins at each instruction.
     pub numbers: Vec<u32>,
+    /// Loads and stores: the instructions that the slots of a block of threads are of.
+    pub accesses: Vec<u32>,
 }
 
 /// Compiles what can be reached from `roots`, indices of instructions.
@@ -81,8 +85,11 @@ pub(crate) fn compile(code: &Code, roots: &[usize], stage: bool, keep: Keep) -> 
         blocks: &blocks,
         liveness: &liveness,
         keep,
+        stage,
         state,
         callback,
+        accesses: Vec::new(),
+        slots: vec![None; code.instructions().len()],
         heads,
         outcome,
         elsewhere,
@@ -92,11 +99,11 @@ pub(crate) fn compile(code: &Code, roots: &[usize], stage: bool, keep: Keep) -> 
     for block in 0..blocks.count() {
         lift.block(block);
     }
-    let mut b = lift.e.b;
+    let Lift { e: Emitter { mut b }, accesses, .. } = lift;
     b.seal_all_blocks();
     b.finalize(config);
     let blob = host.finish()?;
-    Ok(Compiled { blob, numbers: blocks.numbers().to_vec() })
+    Ok(Compiled { blob, numbers: blocks.numbers().to_vec(), accesses })
 }
 
 /// What the function is called with, for as long as it runs.
@@ -124,8 +131,13 @@ struct Lift<'f, 'c> {
     blocks: &'c Blocks,
     liveness: &'c Liveness,
     keep: Keep,
+    /// Graphics stages have memory and helpers of their own: the interpreter accesses it.
+    stage: bool,
     state: State,
     callback: SigRef,
+    /// The instructions of the slots, and the slot of each instruction.
+    accesses: Vec<u32>,
+    slots: Vec<Option<u32>>,
     /// Where each block begins.
     heads: Vec<Block>,
     /// Return with what a callback has left in the frame.
@@ -219,6 +231,9 @@ impl<'c> Lift<'_, 'c> {
                 at += count;
             } else if self.inst(instructions[at]).ends_block() {
                 return self.control(block, instructions[at], active);
+            } else if !self.stage && access::is_access(self.inst(instructions[at])) {
+                self.access(instructions[at], active);
+                at += 1;
             } else {
                 self.call(instructions[at], active);
                 at += 1;
@@ -285,7 +300,7 @@ impl<'c> Lift<'_, 'c> {
     fn call(&mut self, index: usize, active: Active) {
         let done = self.e.b.create_block();
         self.skip_if_nobody(index, active, done);
-        let stopped = self.callback(index, field::STEP);
+        let stopped = self.callback(index, field::STEP, 0);
         self.e.branch(stopped, self.outcome, done);
         self.e.b.switch_to_block(done);
     }
@@ -306,10 +321,10 @@ impl<'c> Lift<'_, 'c> {
         self.e.b.switch_to_block(some);
     }
 
-    fn callback(&mut self, index: usize, which: i32) -> Value {
+    fn callback(&mut self, index: usize, which: i32, argument: u32) -> Value {
         self.put_pc(index);
         let callee = self.e.load(types::I64, self.state.frame, which as usize);
-        let argument = self.e.int(index as u32);
+        let argument = self.e.int(argument);
         let call = self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
         self.e.b.inst_results(call)[0]
     }
@@ -325,7 +340,7 @@ impl<'c> Lift<'_, 'c> {
             self.jump_together(inst, target, active);
         }
         self.skip_if_nobody(index, active, behind);
-        let next = self.callback(index, field::CONTROL);
+        let next = self.callback(index, field::CONTROL, 0);
         self.e.jump(self.dispatch, &[next]);
         self.e.b.switch_to_block(behind);
         self.fall_through(block);

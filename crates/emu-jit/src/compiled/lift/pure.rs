@@ -9,11 +9,14 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use nvir_base::num::Round;
 use nvir_base::num::conv::{Float, Int};
 use nvir_emu::engine::Code;
-use nvir_emu::engine::open::{Bop, CarryIn, Cmp, CmpOp, Conv, Inst, Micro, NumType, SetDst, Src, WideOp};
+use nvir_emu::engine::open::{Bop, CarryIn, Cmp, CmpOp, Conv, Inst, Micro, MinMaxPart, NumType, SetDst, Src, WideOp};
 
 /// The flags among the masks.
 const ZERO: usize = FIRST_FLAG;
 const CARRY: usize = FIRST_FLAG + 2;
+
+/// The last test of the condition code.
+const LAST_TEST: u8 = 23;
 
 /// Whether [`Group::execute`] has code for an instruction.
 pub(crate) fn is_compiled(code: &Code, inst: &Inst) -> bool {
@@ -23,7 +26,7 @@ pub(crate) fn is_compiled(code: &Code, inst: &Inst) -> bool {
     match &inst.micro {
         Micro::Nop | Micro::Fence(_) => true,
         Micro::Lane { op, src, .. } => is_lane_op(code, op.op, src),
-        Micro::Sum { .. } | Micro::Mad { .. } | Micro::Sel { .. } => true,
+        Micro::Sum { .. } | Micro::Mad { .. } | Micro::MinMaxX { .. } | Micro::Sel { .. } => true,
         Micro::MinMax { src: [a, b], min, max, .. } => {
             [min, max].iter().all(|op| is_lane_op(code, op.op, &[*a, *b, Src::ZERO]))
         }
@@ -31,9 +34,9 @@ pub(crate) fn is_compiled(code: &Code, inst: &Inst) -> bool {
         // The flags of a comparison are those of its register.
         Micro::Set { dst: SetDst::Preds(..), .. } if inst.cc => false,
         Micro::Set { cmp, .. } => match cmp {
-            Cmp::Rows { op, .. } => matches!(op, CmpOp::Int { .. } | CmpOp::Float { .. }),
-            Cmp::IntX { .. } | Cmp::Preds { .. } => true,
-            Cmp::F64 { .. } | Cmp::Cc(_) => false,
+            Cmp::Rows { .. } | Cmp::IntX { .. } | Cmp::Preds { .. } => true,
+            Cmp::Cc(test) => *test <= LAST_TEST,
+            Cmp::F64 { .. } => false,
         },
         _ => false,
     }
@@ -95,6 +98,7 @@ impl Group<'_, '_, '_> {
                 }
             }
             Micro::Sum { .. } | Micro::Mad { .. } => return self.sum(inst),
+            Micro::MinMaxX { .. } => return self.extreme_part(inst),
             other => unreachable!("{other:?} is not one of is_compiled"),
         };
         if inst.cc {
@@ -156,7 +160,130 @@ impl Group<'_, '_, '_> {
                 }
                 out
             }
-            ref other => unreachable!("{other:?} is not one of is_compiled"),
+            Cmp::Rows { op: CmpOp::Division, a, b } => {
+                self.is_special(a, b, (23, 0xff), [(25, 254), (1, 252), (-100, 125)])
+            }
+            Cmp::Rows { op: CmpOp::Division64, a, b } => {
+                self.is_special(a, b, (20, 0x7ff), [(55, 2046), (1, 2044), (-960, 1021)])
+            }
+            Cmp::Cc(test) => self.condition(test),
+            Cmp::F64 { .. } => unreachable!("is_compiled leaves doubles to the interpreter"),
+        }
+    }
+
+    /// Whether a quotient is not simply made from the reciprocal: the exponents of the operands, or their difference, are outside
+    /// a range each. Where in a word an exponent is, and its bits.
+    fn is_special(
+        &mut self,
+        a: Src,
+        b: Src,
+        (shift, bits): (u32, u32),
+        [first, second, difference]: [(i32, i32); 3],
+    ) -> Value {
+        let bits = self.e.all(bits);
+        let mut exponent = |src| {
+            let v = self.bits(src);
+            let v = self.e.shr(v, shift);
+            self.e.and(v, bits)
+        };
+        let (a, b) = (exponent(a), exponent(b));
+        let quotient = self.e.sub(a, b);
+        let mut special = self.e.all(0);
+        for (v, (least, most)) in [(a, first), (b, second), (quotient, difference)] {
+            let (least, most) = (self.e.all(least as u32), self.e.all(most as u32));
+            let small = self.e.icmp(IntCC::SignedLessThan, v, least);
+            let large = self.e.icmp(IntCC::SignedGreaterThan, v, most);
+            let outside = self.e.or(small, large);
+            special = self.e.or(special, outside);
+        }
+        special
+    }
+
+    /// A test of the condition code: the emulator's `Cc::test`.
+    fn condition(&mut self, test: u8) -> Value {
+        let [z, s, c, o] = [0, 1, 2, 3].map(|n| self.mask(FIRST_FLAG + n));
+        let e = &mut *self.e;
+        let less = e.xor(s, o);
+        // Those that are the complement of another one.
+        let complement = match test {
+            4 => Some(e.or(z, less)),
+            5 | 7 => Some(e.and(z, s)),
+            6 => Some(less),
+            13 => {
+                let positive = e.not(s);
+                Some(e.and(z, positive))
+            }
+            16 => Some(o),
+            17 => Some(c),
+            18 => Some(s),
+            _ => None,
+        };
+        if let Some(v) = complement {
+            let v = if test == 5 { e.or(z, v) } else { v };
+            return e.not(v);
+        }
+        match test {
+            0 => e.all(0),
+            1 => {
+                let nonzero = e.not(z);
+                let v = e.and(s, nonzero);
+                e.xor(v, o)
+            }
+            2 => {
+                let positive = e.not(s);
+                e.and(z, positive)
+            }
+            3 | 12 => {
+                let v = e.or(z, o);
+                let v = e.xor(s, v);
+                if test == 3 { v } else { e.not(v) }
+            }
+            8 => e.and(z, s),
+            9 => less,
+            10 => z,
+            11 => e.or(z, less),
+            14 => {
+                let v = e.not(s);
+                let v = e.or(v, z);
+                e.xor(v, o)
+            }
+            19 => {
+                let v = e.not(c);
+                e.or(v, z)
+            }
+            20 => {
+                let nonzero = e.not(z);
+                e.and(c, nonzero)
+            }
+            21 => s,
+            22 => c,
+            23 => o,
+            _ => e.all(u32::MAX),
+        }
+    }
+
+    /// A part of a minimum or maximum of wide integers: the flags say what its higher words had, zero that they are equal, sign that
+    /// the first operand is less.
+    fn extreme_part(&mut self, inst: &Inst) {
+        let Micro::MinMaxX { dst, src, signed, pick, part } = inst.micro else { return };
+        let (a, b) = (self.bits(src[0]), self.bits(src[1]));
+        let is_high = part == MinMaxPart::High;
+        let mut less = self.e.int_test(1, signed && is_high, a, b);
+        let mut same = self.e.icmp(IntCC::Equal, a, b);
+        if !is_high {
+            let (equal, first) = (self.mask(ZERO), self.mask(ZERO + 1));
+            less = self.e.pick(equal, less, first);
+            same = self.e.and(same, equal);
+        }
+        let pick = self.pred(pick);
+        let other = self.e.xor(less, pick);
+        let out = self.e.pick(other, b, a);
+        self.put(dst, Lanes::exact(out));
+        if inst.cc {
+            let none = self.e.all(0);
+            for (n, v) in [same, less, none, none].into_iter().enumerate() {
+                self.put_mask(FIRST_FLAG + n, v);
+            }
         }
     }
 

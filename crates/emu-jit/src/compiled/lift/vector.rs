@@ -59,7 +59,12 @@ impl Emitter<'_> {
 
     /// The same value in each lane.
     pub fn all(&mut self, v: u32) -> Value {
-        let bytes: Vec<u8> = v.to_le_bytes().repeat(GROUP);
+        self.lanes([v; GROUP])
+    }
+
+    /// A value for each lane.
+    pub fn lanes(&mut self, values: [u32; GROUP]) -> Value {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let constant = self.b.func.dfg.constants.insert(ConstantData::from(&bytes[..]));
         self.b.ins().vconst(WORDS, constant)
     }
