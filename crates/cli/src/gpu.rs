@@ -5,9 +5,9 @@ mod wait;
 
 use crate::common;
 use crate::output::unwritable;
-use nvir_emu_jit::Choice;
 use nvir::emu::Checks;
 use nvir::{Chip, input};
+use nvir_emu_jit::Choice;
 use nvir_vgpu::output::{self, Kind};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};

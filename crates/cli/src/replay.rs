@@ -3,9 +3,9 @@
 use crate::common;
 use crate::out;
 use crate::output::unwritable;
-use nvir_emu_jit::Choice;
 use nvir::emu::{Note, Place};
 use nvir::input;
+use nvir_emu_jit::Choice;
 use nvir_vgpu::output::{self, Found, Kind, LOG_HEADER};
 use nvir_vgpu::replay::{Options, Report, replay};
 use serde_json::json;

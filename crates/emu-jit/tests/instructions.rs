@@ -259,7 +259,12 @@ fn compare(r: &mut Random, program: &Program, text: &[String]) -> Result<(), Str
         let got = run(Some(engine));
         if got != want {
             let differs = (0..data.len()).find(|&i| got.1[i] != want.1[i]);
-            return Err(format!("{what}: {:?}, not {:?}; word {differs:?}\n{}", got.0, want.0, text.join("\n")));
+            return Err(format!(
+                "{what}: {:?}, not {:?}; word {differs:?}\n{}",
+                got.0,
+                want.0,
+                text.join("\n")
+            ));
         }
     }
     Ok(())

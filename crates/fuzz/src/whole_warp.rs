@@ -5,8 +5,11 @@ mod text;
 use crate::runner::Tally;
 use crate::setting::Setting;
 use arbitrary::Unstructured;
+use nvir::emu::Checks;
+use nvir::emu::engine::{Engine, Interpreter, Lockstep};
 use nvir::random::Random;
-use nvir_fixture::run::Loaded;
+use nvir_emu_jit::Compiled;
+use nvir_fixture::run::{Loaded, Settings};
 use nvir_fixture::{Fixture, Outcome};
 use std::fmt::Write;
 use std::path::Path;
@@ -287,6 +290,17 @@ pub fn input(case: u64) -> (Vec<u8>, &'static str) {
 }
 
 pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+    compare(case, None, tally)
+}
+
+/// The same by the compiled engine: block by block against the interpreter, and alone.
+pub fn engines(case: u64, tally: &mut Tally) -> Result<(), String> {
+    static LOCKSTEP: Lockstep<'static> = Lockstep::new(&Compiled::Exact, &Interpreter);
+    let all: [&'static dyn Engine; 2] = [&LOCKSTEP, &Compiled::Eager];
+    all.into_iter().try_for_each(|engine| compare(case, Some(engine), tally))
+}
+
+fn compare(case: u64, engine: Option<&'static dyn Engine>, tally: &mut Tally) -> Result<(), String> {
     let (case, mut r) = made(case);
     let loaded = loaded(&case)?;
     let (text, block) = (&case.text, case.block);
@@ -300,6 +314,10 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     for mut setting in Setting::of_kernel(&mut r) {
         if r.one_in(2) {
             setting.settings.options.max_gprs = Some(16 + r.below(17) as u32);
+        }
+        if engine.is_some() {
+            // Other checks are the interpreter's alone.
+            setting.settings = Settings { engine, checks: Checks::default(), ..setting.settings };
         }
         let mut left = Vec::new();
         let reports = loaded.run(setting.chip, None, &setting.settings, &mut None, |_, env| {

@@ -2,7 +2,9 @@
 //!
 //! Everything is looked at before anything is done; what is not plainly inside memory is the interpreter's, which tells of faults.
 
-use nvir_emu::engine::open::{self, Addr, Inst, LANES, LaneVec, Mask, Micro, NULL, PSrc, Raw, Space, Src, Width};
+use nvir_emu::engine::open::{
+    self, Addr, Inst, LANES, LaneVec, Mask, Micro, NULL, PSrc, Raw, Space, Src, Width,
+};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Addresses in shared and local memory wrap at 24 bits.

@@ -195,11 +195,19 @@ unsafe extern "C" fn access_memory(f: *mut c_void, slot: u32) -> u32 {
     if f.interpret() { 0 } else { STOP }
 }
 
-unsafe extern "C" fn control(f: *mut c_void, _: u32) -> u32 {
+unsafe extern "C" fn control(f: *mut c_void, index: u32) -> u32 {
     // SAFETY: generated code gives its own frame.
     let f = unsafe { frame(f) };
-    if !f.interpret() {
-        return STOP;
+    // SAFETY: as in `interpret`.
+    let (cx, warp) = unsafe { (&mut *f.cx, &mut *f.warp) };
+    match open::transfer(cx, warp, &f.code.instructions()[index as usize]) {
+        Some(Ok(None)) => {}
+        Some(end) => {
+            f.outcome = Some(end.map(|end| end.unwrap_or(Yield::Step)));
+            return STOP;
+        }
+        None if f.interpret() => {}
+        None => return STOP,
     }
     // SAFETY: as in `interpret`.
     let pc = unsafe { (*f.warp).pc };

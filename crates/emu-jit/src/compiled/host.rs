@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Bytes of code that a process has at most.
 const MAX_BYTES: usize = 48 << 20;
 
+/// What memory for code is handed out in, on most hosts.
+const PAGE: usize = 4096;
+
 /// What there is at the moment.
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
@@ -71,6 +74,21 @@ impl Host {
 
     /// The function's code.
     pub fn finish(mut self) -> Result<Blob, Refused> {
+        match self.define() {
+            Ok((entry, bytes)) => {
+                BYTES.fetch_add(bytes, Relaxed);
+                Ok(Blob { module: ManuallyDrop::new(self.module), entry, bytes })
+            }
+            Err(why) => {
+                // SAFETY: nobody has an address of it.
+                unsafe { self.module.free_memory() };
+                Err(why)
+            }
+        }
+    }
+
+    /// Where the function is, and how much memory it takes.
+    fn define(&mut self) -> Result<(Entry, usize), Refused> {
         let failed = |e: &dyn std::fmt::Display| Refused::Failed(e.to_string());
         if BYTES.load(Relaxed) >= MAX_BYTES {
             return Err(Refused::Full);
@@ -86,8 +104,7 @@ impl Host {
         let address = self.module.get_finalized_function(id);
         // SAFETY: this is the address of a function of this signature, `signature`, which `Entry` describes.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
-        BYTES.fetch_add(bytes, Relaxed);
-        Ok(Blob { module: ManuallyDrop::new(self.module), entry, bytes })
+        Ok((entry, bytes.next_multiple_of(PAGE)))
     }
 }
 

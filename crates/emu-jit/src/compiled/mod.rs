@@ -96,11 +96,12 @@ impl Exec for Compiled {
         };
         let Some(at) = code.index(warp.pc) else { return Ok(Yield::Step) };
         let block = compiled.numbers[at];
-        if block == frame::ELSEWHERE {
-            // A computed jump led into the middle of a block, or this launch begins elsewhere.
+        if block == frame::ELSEWHERE || warp.registers() < compiled.registers {
+            // A computed jump led into the middle of a block, or this launch begins elsewhere. (One with too few registers has no engine.)
             return open::run(cx, warp, until);
         }
-        let function = Function { entry: compiled.blob.entry, numbers: &compiled.numbers, accesses: &compiled.accesses };
+        let function =
+            Function { entry: compiled.blob.entry, numbers: &compiled.numbers, accesses: &compiled.accesses };
         // SAFETY: `compile` made the function of the code that it is beside, which is the one that `cx` executes.
         unsafe { frame::enter(function, cx, warp, block, until) }
     }

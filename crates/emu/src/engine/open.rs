@@ -5,12 +5,12 @@ pub use crate::code::compare::CmpOp;
 pub use crate::code::decode::Uniform;
 pub use crate::code::laneop::{Funnel, LaneOp, Part, RowOp};
 pub use crate::code::micro::{
-    Addr, AtomOp, AtomTy, BarMode, Bop, CarryIn, Class, Cmp, Flow, FloatOp, Fp, Inst, Micro, MinMaxPart,
+    Addr, AtomOp, AtomTy, BarMode, Bop, CarryIn, Class, Cmp, FloatOp, Flow, Fp, Inst, Micro, MinMaxPart,
     NULL, NumType, PSrc, Scope, SetDst, ShflMode, Space, Src2, VoteMode, Width,
 };
 pub use crate::code::stageop::StageOp;
 pub use crate::code::wideop::{Conv, WideOp};
-pub use crate::interpreter::{run, step};
+pub use crate::interpreter::{run, step, transfer};
 pub use crate::run::attached::{Attached, Slot};
 pub use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, POOL, Src};
 
@@ -80,6 +80,13 @@ impl Code {
     /// The index of the instruction behind one.
     pub fn next(&self, index: usize) -> usize {
         index + (usize::from(self.insts[index].bytes) >> self.step())
+    }
+}
+
+impl Warp {
+    /// How many registers a thread has: its rows.
+    pub fn registers(&self) -> usize {
+        self.regs.len()
     }
 }
 

@@ -72,6 +72,40 @@ pub fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     after_block(cx, w)
 }
 
+/// Executes the transfer of control that a warp is at, if it is one of the usual ones and no fault: what [`step`] does with less ado. The
+/// instruction must not be one that faults in this launch only.
+pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Option<Yield>, Trap>> {
+    let usual = match inst.micro {
+        Micro::Nop => inst.sync,
+        Micro::Flow(flow) => !matches!(flow, Flow::Brx { .. } | Flow::Exit(_) | Flow::Kil(_)),
+        _ => false,
+    };
+    if !usual || inst.quad != 15 {
+        return None;
+    }
+    let mask = w.active & w.pred(inst.guard);
+    (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
+    if mask != 0 {
+        let done = match inst.micro {
+            Micro::Flow(_) if inst.sync => return back(w),
+            Micro::Flow(f) => flow::execute(cx, w, f, mask).is_ok(),
+            _ => w.wait(Wait::Ssy, mask).is_ok(),
+        };
+        if !done {
+            return back(w);
+        }
+    }
+    cx.block.steps += 1;
+    cx.block.thread_steps += u64::from(mask.count_ones());
+    Some(after_block(cx, w))
+}
+
+/// The warp is at the instruction again.
+fn back<T>(w: &mut Warp) -> Option<T> {
+    w.pc = w.at;
+    None
+}
+
 /// Whether a warp goes on: its lanes may all wait or have ended.
 fn after_block(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     if w.active == 0 {

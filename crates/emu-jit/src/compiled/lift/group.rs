@@ -1,6 +1,6 @@
 //! A group of lanes in a run of instructions: its registers and masks as values, read from the warp when first used.
 
-use super::vector::{Emitter, WORDS};
+use super::vector::{Emitter, ROW, WORDS};
 use crate::compiled::liveness::{FIRST_FLAG, MASKS};
 use cranelift_codegen::ir::{Value, types};
 use nvir_emu::engine::Code;
@@ -54,9 +54,6 @@ pub(super) struct Group<'e, 'f, 'c> {
     pub guard: Option<Value>,
 }
 
-/// Bytes of a row.
-pub(super) const ROW: usize = size_of::<open::LaneVec>();
-
 impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
     pub fn new(e: &'e mut Emitter<'f>, code: &'c Code, places: Places) -> Group<'e, 'f, 'c> {
         let regs = Box::new([None; 256]);
@@ -109,7 +106,8 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
         if let Some(v) = self.regs[usize::from(r)] {
             return v;
         }
-        let v = Lanes::exact(self.e.load(WORDS, self.places.rows, usize::from(r) * ROW));
+        let row = self.e.row(r);
+        let v = Lanes::exact(self.e.load(WORDS, self.places.rows, row));
         self.regs[usize::from(r)] = Some(v);
         v
     }
@@ -218,7 +216,7 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
                 continue;
             }
             let mut v = self.exact_reg(r);
-            let offset = usize::from(r) * ROW;
+            let offset = self.e.row(r);
             if let Some(active) = active {
                 let old = self.e.load(WORDS, self.places.rows, offset);
                 v = self.e.pick(active, v, old);

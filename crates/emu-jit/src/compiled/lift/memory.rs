@@ -2,8 +2,7 @@
 //!
 //! Whatever else there is takes the call that follows: [`access`](crate::compiled::access).
 
-use super::group::ROW;
-use super::vector::{GROUP, GROUP_BYTES, PLAIN, WORDS};
+use super::vector::{GROUP, GROUP_BYTES, PLAIN, ROW, WORDS};
 use super::{Active, Lift};
 use crate::compiled::frame::field;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -56,7 +55,7 @@ impl Lift<'_, '_> {
         }
         let otherwise = self.e.b.create_block();
         let Some(host) = self.host_address(addr, space, slot, otherwise) else { return };
-        let row = usize::from(reg) * ROW;
+        let row = self.e.row(reg);
         for group in 0..GROUPS {
             let offset = group * GROUP_BYTES as usize;
             if is_store {
@@ -80,12 +79,12 @@ impl Lift<'_, '_> {
         if !simple(addr.base) || addr.base.row >= POOL || addr.base_hi.is_some_and(|hi| !simple(hi)) {
             return None;
         }
-        let low_row = usize::from(addr.base.row) * ROW;
+        let low_row = self.e.row(addr.base.row as u8);
         let first_low = self.e.load(types::I32, self.state.regs, low_row);
         let mut wrong = self.differences(low_row, first_low, 4);
         let high = addr.base_hi.map(|hi| match hi.row.checked_sub(POOL) {
             None => {
-                let row = usize::from(hi.row) * ROW;
+                let row = self.e.row(hi.row as u8);
                 let first = self.e.load(types::I32, self.state.regs, row);
                 let more = self.differences(row, first, 0);
                 wrong = self.e.or(wrong, more);
@@ -116,9 +115,8 @@ impl Lift<'_, '_> {
                 let unaligned = self.e.b.ins().band_imm_u(at, 3);
                 self.go_on_if_not(unaligned, otherwise);
                 let slots = self.e.load(types::I64, self.state.frame, field::SLOTS as usize);
-                let mut part = |field: usize| {
-                    self.e.load(types::I64, slots, slot as usize * size_of::<Slot>() + field)
-                };
+                let mut part =
+                    |field: usize| self.e.load(types::I64, slots, slot as usize * size_of::<Slot>() + field);
                 let (base, size, data) = (
                     part(offset_of!(Slot, base)),
                     part(offset_of!(Slot, size)),
@@ -155,7 +153,12 @@ impl Lift<'_, '_> {
         let first = self.e.b.ins().splat(WORDS, first);
         let mut all = None;
         for group in 0..GROUPS {
-            let v = self.e.b.ins().load(WORDS, PLAIN, self.state.regs, (row + group * GROUP_BYTES as usize) as i32);
+            let v = self.e.b.ins().load(
+                WORDS,
+                PLAIN,
+                self.state.regs,
+                (row + group * GROUP_BYTES as usize) as i32,
+            );
             let want = match step {
                 0 => first,
                 _ => {

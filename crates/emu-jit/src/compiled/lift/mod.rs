@@ -45,6 +45,8 @@ pub(crate) struct Compiled {
     pub numbers: Vec<u32>,
     /// Loads and stores: the instructions that the slots of a block of threads are of.
     pub accesses: Vec<u32>,
+    /// One above the highest register that it names.
+    pub registers: usize,
 }
 
 /// Compiles what can be reached from `roots`, indices of instructions.
@@ -67,7 +69,7 @@ pub(crate) fn compile(code: &Code, roots: &[usize], stage: bool, keep: Keep) -> 
     b.append_block_param(dispatch, types::I32);
     let frame = b.block_params(entry)[0];
     let first = b.block_params(entry)[1];
-    let mut e = Emitter { b };
+    let mut e = Emitter { b, named: 0 };
     e.b.switch_to_block(entry);
     let mut load = |at: i32| e.load(types::I64, frame, at as usize);
     let state = State {
@@ -99,11 +101,13 @@ pub(crate) fn compile(code: &Code, roots: &[usize], stage: bool, keep: Keep) -> 
     for block in 0..blocks.count() {
         lift.block(block);
     }
-    let Lift { e: Emitter { mut b }, accesses, .. } = lift;
+    let Lift { e: Emitter { mut b, named }, accesses, .. } = lift;
     b.seal_all_blocks();
     b.finalize(config);
+    let all = (0..blocks.count()).flat_map(|b| blocks.instructions(b)).map(|&i| &code.instructions()[i]);
+    let registers = all.map(Inst::gprs).max().unwrap_or(0).max(named) as usize;
     let blob = host.finish()?;
-    Ok(Compiled { blob, numbers: blocks.numbers().to_vec(), accesses })
+    Ok(Compiled { blob, numbers: blocks.numbers().to_vec(), accesses, registers })
 }
 
 /// What the function is called with, for as long as it runs.
@@ -340,7 +344,7 @@ impl<'c> Lift<'_, 'c> {
             self.jump_together(inst, target, active);
         }
         self.skip_if_nobody(index, active, behind);
-        let next = self.callback(index, field::CONTROL, 0);
+        let next = self.callback(index, field::CONTROL, index as u32);
         self.e.jump(self.dispatch, &[next]);
         self.e.b.switch_to_block(behind);
         self.fall_through(block);
@@ -431,7 +435,7 @@ impl<'c> Lift<'_, 'c> {
         self.e.b.switch_to_block(latch);
         let carried: Vec<_> = self.e.b.block_params(latch).iter().map(|&v| v.into()).collect();
         let next = self.e.b.ins().iadd_imm_s(offset, GROUP_BYTES);
-        let more = self.e.b.ins().icmp_imm_s(IntCC::UnsignedLessThan, next, group::ROW as i64);
+        let more = self.e.b.ins().icmp_imm_s(IntCC::UnsignedLessThan, next, vector::ROW as i64);
         let again: Vec<_> = [next.into()].into_iter().chain(carried.iter().copied()).collect();
         self.e.b.ins().brif(more, head, &again, done, &carried);
 

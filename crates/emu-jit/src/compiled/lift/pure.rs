@@ -9,7 +9,9 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use nvir_base::num::Round;
 use nvir_base::num::conv::{Float, Int};
 use nvir_emu::engine::Code;
-use nvir_emu::engine::open::{Bop, CarryIn, Cmp, CmpOp, Conv, Inst, Micro, MinMaxPart, NumType, SetDst, Src, WideOp};
+use nvir_emu::engine::open::{
+    Bop, CarryIn, Cmp, CmpOp, Conv, Inst, Micro, MinMaxPart, NumType, SetDst, Src, WideOp,
+};
 
 /// The flags among the masks.
 const ZERO: usize = FIRST_FLAG;

@@ -5,7 +5,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Block, BlockArg, ConstantData, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use nvir_emu::engine::open::Modifier;
+use nvir_emu::engine::open::{LaneVec, Modifier};
 
 /// Lanes of a group: as many as a vector of the code generator has.
 pub(super) const GROUP: usize = 4;
@@ -23,15 +23,26 @@ pub(super) const SIGN: u32 = 0x8000_0000;
 /// The NaN of 32-bit operations.
 const NAN: u32 = nvir_base::num::float::NAN32;
 
+/// Bytes of a row.
+pub(super) const ROW: usize = size_of::<LaneVec>();
+
 /// Writes vector code.
 pub(super) struct Emitter<'f> {
     pub b: FunctionBuilder<'f>,
+    /// One above the highest register that is read or written.
+    pub named: u32,
 }
 
 /// Accesses to rows, masks and the state of warps, which lie where they are said to and are aligned.
 pub(super) const PLAIN: MemFlagsData = MemFlagsData::trusted();
 
 impl Emitter<'_> {
+    /// Where a register is from the first one's row on.
+    pub fn row(&mut self, reg: u8) -> usize {
+        self.named = self.named.max(u32::from(reg) + 1);
+        usize::from(reg) * ROW
+    }
+
     pub fn load(&mut self, ty: Type, base: Value, offset: usize) -> Value {
         self.b.ins().load(ty, PLAIN, base, offset as i32)
     }
