@@ -59,11 +59,14 @@ fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
 /// # Safety
 /// `raw` is that of the warp and its launch, and the operand one of its code.
 unsafe fn row<'r>(raw: &Raw, src: Src) -> &'r LaneVec {
-    // SAFETY: as above: rows of registers and of the pool are as many as the code names.
-    match src.row.checked_sub(open::POOL) {
-        None => unsafe { &*raw.regs.add(src.row.into()) },
-        Some(row) => unsafe { &*raw.pool.add(row.into()) },
-    }
+    let row = match src.row.checked_sub(open::POOL) {
+        // SAFETY: as above: there are as many rows of registers as the code names.
+        None => unsafe { raw.regs.add(src.row.into()).cast_const() },
+        // SAFETY: the same for the pool.
+        Some(row) => unsafe { raw.pool.add(row.into()) },
+    };
+    // SAFETY: nothing writes it while the access finds its addresses.
+    unsafe { &*row }
 }
 
 /// Does a load or store for the lanes of a warp, and counts it; or does nothing, since it is not plain.
@@ -78,7 +81,7 @@ pub(crate) unsafe fn access(raw: &Raw, inst: &Inst, slot: usize) -> bool {
         let m = word(open::PREDICATES + 4 * usize::from(p.num & 7));
         if p.not { !m } else { m }
     };
-    let mask = word(open::ACTIVE) & guard(inst.guard) & u32::from(inst.quad) * 0x1111_1111;
+    let mask = word(open::ACTIVE) & guard(inst.guard) & (u32::from(inst.quad) * 0x1111_1111);
     // SAFETY: as the caller says.
     let (lo, hi) = unsafe { (row(raw, what.addr.base), what.addr.base_hi.map(|hi| row(raw, hi))) };
     let low = |l: usize| what.addr.base.modifier.apply(lo.0[l]);

@@ -29,12 +29,12 @@ impl Set {
 
     pub fn add_regs(&mut self, first: u8, count: u8) {
         (usize::from(first)..usize::from(first) + usize::from(count))
-            .for_each(|r| self.regs[r / 64 & 3] |= 1 << (r % 64));
+            .for_each(|r| self.regs[(r / 64) & 3] |= 1 << (r % 64));
     }
 
     fn remove_regs(&mut self, first: u8, count: u8) {
         (usize::from(first)..usize::from(first) + usize::from(count))
-            .for_each(|r| self.regs[r / 64 & 3] &= !(1 << (r % 64)));
+            .for_each(|r| self.regs[(r / 64) & 3] &= !(1 << (r % 64)));
     }
 
     pub fn has(&self, reg: u8) -> bool {

@@ -420,14 +420,14 @@ impl Group<'_, '_, '_> {
                 match to {
                     NumType::Float(_) if c.sat => Lanes::exact(self.e.saturate(v)),
                     NumType::Float(_) => Lanes { value: v, nans: Nans::Any, flushed: c.ftz },
-                    NumType::Int(to) => Lanes::exact(self.to_integer(to, v)),
+                    NumType::Int(to) => Lanes::exact(self.clamped(to, v)),
                 }
             }
         }
     }
 
     /// Whole numbers, clamped to what fits.
-    fn to_integer(&mut self, to: Int, v: Value) -> Value {
+    fn clamped(&mut self, to: Int, v: Value) -> Value {
         let (f, words) = (self.e.floats(v), super::vector::WORDS);
         if !to.signed {
             return self.e.b.ins().fcvt_to_uint_sat(words, f);
