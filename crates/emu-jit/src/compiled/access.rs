@@ -82,64 +82,32 @@ pub(crate) unsafe fn access(raw: &Raw, inst: &Inst, slot: usize) -> bool {
         if p.not { !m } else { m }
     };
     let mask = word(open::ACTIVE) & guard(inst.guard) & (u32::from(inst.quad) * 0x1111_1111);
-    // SAFETY: as the caller says.
-    let (lo, hi) = unsafe { (row(raw, what.addr.base), what.addr.base_hi.map(|hi| row(raw, hi))) };
-    let low = |l: usize| what.addr.base.modifier.apply(lo.0[l]);
-    let mut at = [0u64; LANES];
-    let words = what.width.regs() as usize;
-    let (size, align) = (u64::from(what.width.bytes()), u64::from(what.width.align()) - 1);
     // SAFETY: the caller's.
     let place = unsafe { &*raw.slots.add(slot) };
-    let limit = match what.space {
-        Space::Generic => {
-            match (hi, what.addr.base_hi) {
-                (Some(hi), Some(src)) => (0..LANES).for_each(|l| {
-                    let a = u64::from(low(l)) | u64::from(src.modifier.apply(hi.0[l])) << 32;
-                    at[l] = a.wrapping_add(what.addr.offset as u64);
-                }),
-                _ => (0..LANES).for_each(|l| at[l] = low(l).wrapping_add(what.addr.offset as u32).into()),
-            }
-            place.size
-        }
-        space => {
-            (0..LANES).for_each(|l| at[l] = (low(l).wrapping_add(what.addr.offset as u32) & WINDOW).into());
-            if space == Space::Shared { raw.shared_bytes } else { raw.local_rows * 4 }
-        }
+    let (base, limit, host) = match what.space {
+        Space::Generic => (place.base, place.size, place.data),
+        Space::Shared => (0, raw.shared_bytes, raw.shared.expose_provenance() as u64),
+        Space::Local => (0, raw.local_rows * 4, 0),
     };
-    let Some(last) = limit.checked_sub(size) else { return false };
-    let base = if what.space == Space::Generic { place.base } else { 0 };
-    let mut plain = true;
-    for l in lanes(mask) {
-        plain &= at[l].wrapping_sub(base) <= last && at[l] & align == 0;
-    }
-    if !plain {
-        return false;
-    }
-    let host = match what.space {
-        Space::Generic => place.data.wrapping_sub(place.base),
-        Space::Shared => raw.shared.expose_provenance() as u64,
-        Space::Local => 0,
-    };
-    for k in 0..words {
-        for l in lanes(mask) {
-            // SAFETY: `plain` says that all of it is inside; buffers and shared memory are words, which are read as wholes. Registers of an
-            // access are among those that the code names.
-            unsafe {
-                let word: &AtomicU32 = match what.space {
-                    Space::Local => &*(*raw.local.add(at[l] as usize / 4 + k)).0.as_mut_ptr().add(l).cast(),
-                    _ => {
-                        let byte = host.wrapping_add(at[l]) as usize & !3;
-                        &*std::ptr::with_exposed_provenance::<AtomicU32>(byte + 4 * k)
-                    }
-                };
-                let reg = |k: usize| (*raw.regs.add(usize::from(what.reg) + k)).0.as_mut_ptr().add(l);
-                match (what.is_store, what.reg) {
-                    (true, NULL) => word.store(0, Relaxed),
-                    (true, _) => word.store(*reg(k), Relaxed),
-                    (false, NULL) => {}
-                    (false, _) => *reg(k) = narrow(what.width, word.load(Relaxed), at[l]),
-                }
-            }
+    // SAFETY: as the caller says.
+    let Some(at) = (unsafe { offsets(raw, &what, mask, base, limit) }) else { return false };
+    // SAFETY: `offsets` says that all of it is inside; buffers and shared memory are words, which are read as wholes. Registers of an
+    // access are among those that the code names.
+    unsafe {
+        let reg = (what.reg != NULL).then(|| raw.regs.add(what.reg.into()).cast::<u32>());
+        match what.space {
+            Space::Local => move_words(&what, mask, reg, |l, k| {
+                (*raw.local.add(at[l] as usize / 4 + k)).0.as_ptr().add(l).cast()
+            }),
+            _ => move_words(&what, mask, reg, |l, k| {
+                let byte = host as usize + at[l] as usize;
+                std::ptr::with_exposed_provenance((byte & !3) + 4 * k)
+            }),
+        }
+        if let Some(reg) = reg.filter(|_| what.width.bytes() < 4) {
+            lanes(mask).for_each(|l| {
+                *reg.add(l) = narrow(what.width, *reg.add(l), (base as u32).wrapping_add(at[l]))
+            });
         }
     }
     // SAFETY: `open` says what is where in a block.
@@ -150,8 +118,69 @@ pub(crate) unsafe fn access(raw: &Raw, inst: &Inst, slot: usize) -> bool {
     true
 }
 
+/// How far from `base` each lane's access is, if those of a mask are all aligned and inside `limit` bytes.
+///
+/// # Safety
+/// As [`row`].
+unsafe fn offsets(raw: &Raw, what: &Access<'_>, mask: Mask, base: u64, limit: u64) -> Option<[u32; LANES]> {
+    let addr = what.addr;
+    // SAFETY: the caller's.
+    let (lo, hi) = unsafe { (row(raw, addr.base), addr.base_hi.map(|hi| (row(raw, hi), hi.modifier))) };
+    let low = |l: usize| addr.base.modifier.apply(lo.0[l]);
+    let (size, align) = (u64::from(what.width.bytes()), what.width.align() - 1);
+    // No buffer is larger than what 32 bits address.
+    let last = limit.checked_sub(size)?.min(u32::MAX.into()) as u32;
+    let mut at = [0; LANES];
+    let mut wrong = [0; LANES];
+    for l in 0..LANES {
+        let offset = match (what.space, hi) {
+            (Space::Generic, Some((hi, modifier))) => {
+                let a = u64::from(low(l)) | u64::from(modifier.apply(hi.0[l])) << 32;
+                a.wrapping_add(addr.offset as u64).wrapping_sub(base)
+            }
+            (Space::Generic, None) => u64::from(low(l).wrapping_add(addr.offset as u32)).wrapping_sub(base),
+            _ => (low(l).wrapping_add(addr.offset as u32) & WINDOW).into(),
+        };
+        at[l] = offset as u32;
+        wrong[l] =
+            (offset >> 32) as u32 | u32::from(at[l] > last) | (base as u32).wrapping_add(at[l]) & align;
+    }
+    let plain = match mask {
+        Mask::MAX => wrong.iter().fold(0, |all, w| all | w) == 0,
+        _ => lanes(mask).all(|l| wrong[l] == 0),
+    };
+    plain.then_some(at)
+}
+
+/// Loads or stores the words of the lanes of a mask: `cell` is where word `k` of a lane's is, `reg` where the first register's row is.
+///
+/// # Safety
+/// The words of these lanes are there, and as many rows.
+unsafe fn move_words(
+    what: &Access<'_>,
+    mask: Mask,
+    reg: Option<*mut u32>,
+    cell: impl Fn(usize, usize) -> *const AtomicU32,
+) {
+    for k in 0..what.width.regs() as usize {
+        // SAFETY: the caller's, of each of these lanes.
+        let one = |l: usize| unsafe {
+            match (what.is_store, reg) {
+                (true, None) => (*cell(l, k)).store(0, Relaxed),
+                (true, Some(reg)) => (*cell(l, k)).store(*reg.add(k * LANES + l), Relaxed),
+                (false, None) => {}
+                (false, Some(reg)) => *reg.add(k * LANES + l) = (*cell(l, k)).load(Relaxed),
+            }
+        };
+        match mask {
+            Mask::MAX => (0..LANES).for_each(one),
+            _ => lanes(mask).for_each(one),
+        }
+    }
+}
+
 /// The part of a word at an address, extended.
-fn narrow(width: Width, word: u32, at: u64) -> u32 {
+fn narrow(width: Width, word: u32, at: u32) -> u32 {
     let v = word >> ((at & 3) * 8);
     match width {
         Width::U8 => v & 0xff,
