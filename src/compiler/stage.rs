@@ -13,7 +13,7 @@ use crate::stage::attribute;
 use crate::stage::{Semantic, Stage};
 
 /// What a program in its last phase is to its driver; `local_bytes` are those of a thread.
-pub fn graphics(
+pub(super) fn graphics(
     chip: Chip,
     program: &Program,
     interface: &Interface,
@@ -36,7 +36,7 @@ pub fn graphics(
 }
 
 /// Registers that a thread has at least: the machine takes all four components of each colour at the end, written or not.
-pub fn result_registers(chip: Chip, interface: &Interface) -> u32 {
+pub(super) fn result_registers(chip: Chip, interface: &Interface) -> u32 {
     if interface.stage != Stage::Fragment {
         return 0;
     }

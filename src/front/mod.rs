@@ -3,7 +3,7 @@
 //! Each front-end has a `parse` (text to syntax tree) and a `program` (a [`Request`] to IR). Both find several
 //! errors at once.
 
-pub mod common;
+pub(crate) mod common;
 pub mod nir;
 pub mod tgsi;
 
@@ -14,8 +14,11 @@ use crate::options::{Sanitize, StageOptions};
 /// What a front-end needs to know to make a program.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
+    /// The program.
     pub text: &'a str,
+    /// What it is compiled for.
     pub chip: Chip,
+    /// Where the driver puts what.
     pub abi: &'a Abi,
     /// The kernel: a NIR function's name, or the instruction number of a TGSI BGNSUB. None: TGSI's main code, else
     /// its only uncalled subroutine; NIR's entry point.

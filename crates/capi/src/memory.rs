@@ -7,7 +7,7 @@ use std::ffi::c_char;
 ///
 /// # Safety
 /// `out` is null or a place for a pointer.
-pub unsafe fn boxed<T>(out: *mut *mut T, value: T) -> nvir_status {
+pub(crate) unsafe fn boxed<T>(out: *mut *mut T, value: T) -> nvir_status {
     if out.is_null() {
         return nvir_status::Usage;
     }
@@ -20,7 +20,7 @@ pub unsafe fn boxed<T>(out: *mut *mut T, value: T) -> nvir_status {
 ///
 /// # Safety
 /// `object` is null or came from [`boxed`], and nobody uses it any more.
-pub unsafe fn free<T>(object: *mut T) {
+pub(crate) unsafe fn free<T>(object: *mut T) {
     if !object.is_null() {
         // SAFETY: it is a box of ours, by the caller's promise.
         drop(unsafe { Box::from_raw(object) });
@@ -31,7 +31,7 @@ pub unsafe fn free<T>(object: *mut T) {
 ///
 /// # Safety
 /// `object` is null or came from [`boxed`] and outlives the call.
-pub unsafe fn given<'a, T>(object: *const T) -> Option<&'a T> {
+pub(crate) unsafe fn given<'a, T>(object: *const T) -> Option<&'a T> {
     // SAFETY: by the caller's promise.
     unsafe { object.as_ref() }
 }
@@ -40,7 +40,7 @@ pub unsafe fn given<'a, T>(object: *const T) -> Option<&'a T> {
 ///
 /// # Safety
 /// `items` is null or the first of `count` items that outlive the call.
-pub unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T]> {
+pub(crate) unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T]> {
     if count == 0 {
         return Some(&[]);
     }
@@ -55,7 +55,7 @@ pub unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T]> {
 ///
 /// # Safety
 /// As for [`list`].
-pub unsafe fn text<'a>(text: *const c_char, bytes: usize) -> Option<&'a str> {
+pub(crate) unsafe fn text<'a>(text: *const c_char, bytes: usize) -> Option<&'a str> {
     // SAFETY: by the caller's promise.
     std::str::from_utf8(unsafe { list(text.cast::<u8>(), bytes) }?).ok()
 }
@@ -64,7 +64,7 @@ pub unsafe fn text<'a>(text: *const c_char, bytes: usize) -> Option<&'a str> {
 ///
 /// # Safety
 /// `out` is null or the caller's structure of `size` bytes.
-pub unsafe fn place<T: Copy>(out: *mut T, size: u32, value: &T) {
+pub(crate) unsafe fn place<T: Copy>(out: *mut T, size: u32, value: &T) {
     if !out.is_null() {
         let bytes = (size as usize).min(size_of::<T>());
         // SAFETY: both have that many bytes.
@@ -78,7 +78,7 @@ pub unsafe fn place<T: Copy>(out: *mut T, size: u32, value: &T) {
 ///
 /// # Safety
 /// `options` is null or a structure that begins with its size.
-pub unsafe fn copied(options: *const nvir_options) -> Option<nvir_options> {
+pub(crate) unsafe fn copied(options: *const nvir_options) -> Option<nvir_options> {
     let mut all = nvir_options::DEFAULT;
     if options.is_null() {
         return Some(all);

@@ -37,7 +37,7 @@ It sets LD_PRELOAD (before what is there), NOUVEAU_CHIPSET, a variable for each 
 and so on), and where the environment does not: NOUVEAU_ENABLE_CL, RUSTICL_ENABLE, OCL_ICD_VENDORS
 (rusticl), MESA_SHADER_CACHE_DISABLE, PIGLIT_PLATFORM, and EGL_PLATFORM=surfaceless without a display.
 Statically linked and setuid programs cannot be run: nothing can be preloaded into them.")]
-pub struct Args {
+pub(crate) struct Args {
     /// The card's chip
     #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
     target: Chip,
@@ -94,7 +94,7 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let mut command = match command(&a) {
         Ok(command) => command,
         Err(why) => return why,

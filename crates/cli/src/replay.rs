@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Prints a line `ok TRACE` or `FAILED TRACE: why` for each, with the first words that differ from the recording and the method
 /// that wrote them. Times that the GPU writes are not compared.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Recordings, as `nvir gpu --trace` writes them
     #[arg(required = true)]
     traces: Vec<PathBuf>,
@@ -49,7 +49,7 @@ pub struct Args {
 /// Version of what `--json` writes; `docs/json.md` has the fields.
 const SCHEMA: u64 = 1;
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     if a.log.is_some() && a.traces.len() > 1 {
         return common::usage("--log takes one recording");
     }

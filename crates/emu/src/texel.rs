@@ -10,6 +10,7 @@ pub type Channels = [u32; 4];
 
 const ONE: u32 = 0x3f80_0000;
 
+/// Whether texels are integers.
 pub fn is_integer(f: Layout) -> bool {
     matches!(f.kind, Kind::Uint | Kind::Sint)
 }

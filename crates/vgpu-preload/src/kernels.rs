@@ -21,7 +21,7 @@ const HOT: usize = 5;
 const MAX_NOTES: usize = 1000;
 
 /// Writes each kernel into a folder as a cubin and as SASS.
-pub fn dump(chip: Chip, folder: PathBuf) -> OnKernel {
+pub(crate) fn dump(chip: Chip, folder: PathBuf) -> OnKernel {
     let mut told = false;
     Box::new(move |kernel| {
         if let Err(e) = write(chip, &folder, kernel)
@@ -53,7 +53,7 @@ fn write(chip: Chip, folder: &Path, kernel: &Kernel<'_>) -> std::io::Result<()> 
 }
 
 /// Tells each note once.
-pub fn on_note() -> Box<dyn FnMut(&Note) + Send> {
+pub(crate) fn on_note() -> Box<dyn FnMut(&Note) + Send> {
     let mut told = HashSet::new();
     Box::new(move |note| {
         let text = note.what.to_string();
@@ -72,7 +72,7 @@ fn what(stage: Stage) -> String {
 }
 
 /// What kernels of a card did, those first that took the most cycles.
-pub fn profile(card: u32, kernels: &[KernelProfile]) -> String {
+pub(crate) fn profile(card: u32, kernels: &[KernelProfile]) -> String {
     let mut rows: Vec<(u64, BTreeMap<u32, u64>, &KernelProfile)> = kernels
         .iter()
         .map(|k| {

@@ -23,7 +23,7 @@ const DEFAULT_CARDS: u32 = if cfg!(test) { 2 } else { 1 };
 
 /// What a client sees of a fault of its channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OnFault {
+pub(crate) enum OnFault {
     /// Nothing: submissions succeed, but only fences are signalled.
     Continue,
     /// Its submissions fail, as with the kernel's driver. libdrm ends the program then.
@@ -34,7 +34,7 @@ pub enum OnFault {
 
 /// What time cards tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clock {
+pub(crate) enum Clock {
     /// A count that work advances: runs repeat.
     Counter,
     /// The system's.
@@ -42,7 +42,7 @@ pub enum Clock {
 }
 
 /// What the variables ask for.
-pub struct Options {
+pub(crate) struct Options {
     pub on_fault: OnFault,
     pub chip: Chip,
     pub cards: u32,
@@ -70,7 +70,7 @@ pub struct Options {
 }
 
 /// Reads the variables at the first call. Without a valid choice there are no cards, and standard error says why.
-pub fn options() -> &'static Options {
+pub(crate) fn options() -> &'static Options {
     static OPTIONS: OnceLock<Options> = OnceLock::new();
     OPTIONS.get_or_init(|| {
         Options::read().unwrap_or_else(|why| {
@@ -81,7 +81,7 @@ pub fn options() -> &'static Options {
 }
 
 /// Tells the person at the terminal something.
-pub fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let text: String = text.lines().map(|l| format!("nvir-vgpu: {l}\n")).collect();
     // A closed standard error is no reason to fail.
     let _ = io::stderr().write_all(text.as_bytes());
@@ -161,7 +161,7 @@ impl Options {
     }
 
     /// A new file for a card's recording.
-    pub fn trace(&self) -> Option<Output> {
+    pub(crate) fn trace(&self) -> Option<Output> {
         self.trace.clone().map(Output::recording)
     }
 }

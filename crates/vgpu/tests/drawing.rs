@@ -293,6 +293,34 @@ fn depth_and_stencil_are_tested_and_samples_are_counted() {
     }
 }
 
+/// Alpha is 0 in half of the pixels, which the alpha test drops.
+#[test]
+fn samples_are_counted_with_the_tests_of_depth() {
+    for chip in Chip::ALL {
+        let mut s = Scene::new(chip);
+        let zeta = s.client.filled(4096, &[0x00ff_ffff; 64]);
+        let report = s.client.buffer(4096);
+        let (left, right) = ([0.0, 4.0], [4.0, 8.0]);
+        s.vertices(
+            &[rectangle(left, [0.0, 8.0], RED), rectangle(right, [0.0, 8.0], [1.0, 0.0, 0.0, 0.0])].concat(),
+        );
+        s.push.address(THREE_D, ZETA_ADDRESS_HIGH, zeta.offset);
+        s.set(ZETA_FORMAT, &[0x16, 1 << 12, 0]).set(ZETA_HORIZ, &[32, 8, 1]).set(ZETA_ENABLE, &[1]);
+        s.set(DEPTH_TEST_ENABLE, &[1]).set(DEPTH_TEST_FUNC, &[0x203]).set(DEPTH_WRITE_ENABLE, &[1]);
+        s.set(ALPHA_TEST_ENABLE, &[1]).set(ALPHA_TEST_REF, &[0.5f32.to_bits(), 0x204]);
+        s.set(SAMPLECNT_ENABLE, &[1]);
+        for (early, at) in [0, 16].into_iter().enumerate() {
+            let get = [(report.offset >> 32) as u32, (report.offset + at) as u32, 9, 0x0100_f002];
+            s.set(FORCE_EARLY_FRAGMENT_TESTS, &[early as u32]).set(COUNTER_RESET, &[1]);
+            s.draw(STRIP, 0, 4).draw(STRIP, 4, 4).set(query::QUERY_ADDRESS_HIGH, &get).run();
+            assert_eq!(s.picture(), ["rrrr...."; 8].join(" "), "{chip}");
+        }
+        // Before the program runs all have passed, and their depths are written.
+        let counts = [0, 16].map(|at| s.client.words(report.offset + at, 2)[1]);
+        assert_eq!((counts, s.client.words(zeta.offset + 16, 1)[0]), ([32, 64], 0x0080_0000), "{chip}");
+    }
+}
+
 #[test]
 fn points_lines_and_quads() {
     for chip in Chip::ALL {

@@ -16,6 +16,7 @@ use super::names::{Access, Interpolation, Mode, Modes, Stage, TexOpcode, TexRole
 use super::types::{TypeId, Types};
 use crate::diag::Span;
 use crate::format::Format;
+pub use crate::front::common::emit::value::Shape;
 use crate::ir::Dim;
 use crate::options::{Distances, GeometryInfo, TessInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -337,13 +338,6 @@ pub struct IndicesId(u32);
 /// A single source of a function's pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SrcId(pub(super) u32);
-
-/// Bits of a component and number of components.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Shape {
-    pub bits: u8,
-    pub comps: u8,
-}
 
 /// `decl_reg vec4 32 r0[8]`.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,8 @@
 use super::names::Named;
 use super::operands::*;
 use crate::diag::closest;
+pub use crate::front::common::emit::memory::Atomic;
+pub use crate::front::common::emit::subgroup::Subgroup;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -41,13 +43,6 @@ pub enum Mem {
     Constant,
     /// Through a deref.
     Deref,
-}
-
-/// Atomic operations, by both generations' names.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[rustfmt::skip]
-pub enum Atomic {
-    Add, Sub, Imin, Umin, Imax, Umax, And, Or, Xor, Exchange, CompSwap, Fadd, Fmin, Fmax, FcompSwap, IncWrap, DecWrap,
 }
 
 /// How an image is named.
@@ -106,16 +101,6 @@ pub enum Barycentric {
     Sample,
     AtSample,
     AtOffset,
-}
-
-/// Operations between the lanes of a warp.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[rustfmt::skip]
-pub enum Subgroup {
-    Ballot, InverseBallot, BallotBitfieldExtract, BallotBitCountReduce, BallotBitCountInclusive, BallotBitCountExclusive,
-    BallotFindLsb, BallotFindMsb, Elect, WholeWarp, FirstInvocation, LastInvocation, VoteAll, VoteAny, VoteIeq, VoteFeq,
-    ReadInvocation, ReadFirstInvocation, Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast,
-    QuadSwapHorizontal, QuadSwapVertical, QuadSwapDiagonal, QuadVoteAny, QuadVoteAll, Rotate, AsUniform, Reduce, InclusiveScan, ExclusiveScan,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -7,6 +7,7 @@ use crate::stage::{Semantic, Stage};
 /// What an access says of an input or output (`io location=32 slots=1`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location {
+    /// As the text has it.
     pub number: u32,
     /// Vectors that the access may reach.
     pub slots: u32,

@@ -22,6 +22,7 @@ pub fn stage(ast: &Program) -> Stage {
 /// The interface, and where registers stand in it.
 #[derive(Default, Debug)]
 pub struct Registers {
+    /// What the IR declares of them.
     pub interface: Interface,
     inputs: Vec<Option<u16>>,
     outputs: Vec<Option<u16>>,

@@ -1,7 +1,7 @@
 //! Waiting for a program whose faults or files change the exit status. What its processes have to say they leave in a
 //! folder: only so does it arrive whatever they end by, and whatever the program makes of the status of its children.
 
-use crate::out::tell;
+use crate::out::errln;
 use nvir_vgpu::output::{self, FAULTS_HEADER, Kind};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, id};
 
 /// The folder of a run, which goes with it.
-pub struct Run(PathBuf);
+pub(super) struct Run(PathBuf);
 
 impl Run {
-    pub fn new() -> io::Result<Run> {
+    pub(super) fn new() -> io::Result<Run> {
         let base = env::temp_dir();
         for n in 0.. {
             let path = base.join(format!("nvir-gpu-{}-{n}", id()));
@@ -30,17 +30,17 @@ impl Run {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         &self.0
     }
 
     /// Where processes list their faults.
-    pub fn faults(&self) -> PathBuf {
+    pub(super) fn faults(&self) -> PathBuf {
         self.0.join("faults.json")
     }
 
     /// Starts the program and waits for it: the status that it ended with, by its end or by what it left behind.
-    pub fn wait(
+    pub(super) fn wait(
         &self,
         command: &mut Command,
         error_exitcode: Option<u8>,
@@ -70,7 +70,7 @@ impl Run {
         if let Some(path) = faults_json
             && let Err(e) = write_faults(path, &faults)
         {
-            tell!("error: {}: {e}", path.display());
+            errln!("error: {}: {e}", path.display());
             lost = true;
         }
         Ok(ExitCode::from(match (error_exitcode, code(status)) {

@@ -1,7 +1,7 @@
 //! The record of a block's accesses that checkers need.
 
 use super::race::{Class, Races};
-use crate::Checks;
+use crate::check::Checks;
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

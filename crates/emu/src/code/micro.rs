@@ -411,6 +411,14 @@ impl Inst {
             }
     }
 
+    /// Whether all that it reads and writes are its warp's registers, predicates and flags.
+    pub(crate) fn is_of_registers(&self) -> bool {
+        match self.micro {
+            Micro::S2r { .. } | Micro::Fence(_) => false,
+            _ => matches!(self.micro.class(), Class::Pure | Class::CrossLane) && !self.sync,
+        }
+    }
+
     /// Whether it may change global memory.
     pub fn writes_memory(&self) -> bool {
         match &self.micro {

@@ -4,6 +4,7 @@ use super::blocks;
 use super::decode::{Pool, decode};
 use super::micro::{Inst, Micro};
 use super::reach;
+use super::steps::{self, Step};
 use crate::run::attached::Attached;
 use nvir_base::Chip;
 use nvir_isa::fetch::{self, Fetched};
@@ -37,6 +38,10 @@ pub struct Code {
     step: u32,
     decoded: Vec<Option<MInst>>,
     pub(crate) insts: Vec<Inst>,
+    /// One for each of them.
+    pub(crate) steps: Vec<Step>,
+    /// One above the highest register that any of them names.
+    pub(crate) gprs: usize,
     /// How many of them are in the primary segment, and its address.
     primary: (usize, u32),
     pub(crate) pool: Pool,
@@ -82,9 +87,11 @@ impl Code {
             all.push(segment);
         }
         let primary = (all.get(1).map_or(insts.len(), |s| s.first), all.first().map_or(0, |s| s.start));
+        let (steps, gprs) = (Vec::new(), insts.iter().map(Inst::gprs).max().unwrap_or(0) as usize);
         let attached = Attached::default();
-        let mut code = Code { chip, segments: all, step, decoded, insts, primary, pool, attached };
+        let mut code = Code { chip, segments: all, step, decoded, insts, steps, gprs, primary, pool, attached };
         blocks::mark_leaders(&mut code);
+        code.steps = steps::steps(&code);
         code
     }
 

@@ -18,9 +18,7 @@ pub use lockstep::Lockstep;
 mod lockstep;
 pub mod open;
 
-use crate::cx::Env;
 use crate::interpreter;
-use crate::{Checks, Options, Side};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -50,20 +48,6 @@ impl Exec for Interpreter {
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
         interpreter::run(cx, warp, until)
     }
-}
-
-/// The executor of a launch: another engine's than the interpreter only where nothing is asked for that it does not do.
-pub(crate) fn executor(env: &Env<'_>, options: &Options<'_>) -> Option<Arc<dyn Exec>> {
-    let bound = env.bound;
-    let Checks { memory, init, race, strict_race: _, global_race, sync } = options.checks;
-    let plain = memory && !(init || race || global_race || sync);
-    let watched = options.trace.is_some() || options.profile || options.faults > 1 || env.tracker.is_some();
-    let engine = options.engine.filter(|_| plain && !watched && options.first == Side::Taken)?;
-    // What this launch lacks, the code does not know.
-    if bound.is_patched() {
-        return None;
-    }
-    engine.prepare(&bound.launch.program.code)
 }
 
 /// Runs a warp by an executor, and by the interpreter where that has none for an instruction.

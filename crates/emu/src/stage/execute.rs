@@ -118,7 +118,8 @@ impl InOut<'_> {
                     multiplier: multiplier.get(&w.regs, pool, &mut scratch),
                     offset: offset.unwrap_or(Src::ZERO).get(&w.regs, pool, &mut scratch2),
                 };
-                let undefined = fragment::interpolate(self.context, self.io, mask, ipa, &mut out)?;
+                let undefined =
+                    fragment::interpolate(self.env.processor, self.context, self.io, mask, ipa, &mut out)?;
                 put(w, dst, mask, &out);
                 mark(w, dst, 0, undefined);
             }

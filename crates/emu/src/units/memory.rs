@@ -1,6 +1,6 @@
 //! Loads, stores and atomics of a warp.
 //!
-//! A request whose addresses all lie in one buffer takes a path without checks of single threads; the others
+//! A request whose addresses all lie in one buffer takes a path without checks of single threads ([`super::reach`]); the others
 //! are looked at lane by lane, so that a fault names the first thread at fault.
 
 use crate::check::shadow::{Kind, Request, Where};
@@ -10,10 +10,11 @@ use crate::fault::FaultKind;
 use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
 use crate::state::warp::Warp;
 use crate::trap::Trap;
+use crate::units::reach::{Pattern, Reach, Target, reach};
 use nvir_base::num::float::{add32, ftz32, max32, min32};
 use nvir_base::num::int::sext;
 use nvir_hw::window;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a generic window begins.
 const WINDOW: u64 = !(window::BYTES as u64 - 1);
@@ -164,61 +165,6 @@ fn narrow_mask(width: Width, a: u64) -> (u32, u32) {
     }
 }
 
-/// The lowest and the highest address, if all are aligned.
-fn span(a: &[u64; LANES], mask: Mask, width: Width) -> Option<(u64, u64)> {
-    let first = a[mask.trailing_zeros() as usize & 31];
-    let (mut lo, mut hi, mut low_bits) = (first, first, 0);
-    for (i, &a) in a.iter().enumerate() {
-        let v = if mask & (1 << i) != 0 { a } else { first };
-        lo = lo.min(v);
-        hi = hi.max(v);
-        low_bits |= v;
-    }
-    (low_bits & (u64::from(width.align()) - 1) == 0).then_some((lo, hi))
-}
-
-/// Whether all lanes' accesses are aligned and inside one buffer: its index.
-fn one_buffer(cx: &mut Cx<'_>, a: &[u64; LANES], mask: Mask, width: Width) -> Option<usize> {
-    let (lo, hi) = span(a, mask, width)?;
-    let size = u64::from(width.bytes());
-    let inside = |b: usize| {
-        cx.env.bound.memory.buffers.get(b).is_some_and(|b| b.contains(lo, size) && b.contains(hi, size))
-    };
-    if !inside(cx.block.last_buffer) {
-        cx.block.last_buffer = cx.env.bound.memory.find(lo, size)?;
-        if !inside(cx.block.last_buffer) {
-            return None;
-        }
-    }
-    Some(cx.block.last_buffer)
-}
-
-/// Where all lanes' accesses can go without a look at each of them.
-enum Fast {
-    Global(usize),
-    Shared,
-    Local,
-}
-
-fn fast(
-    cx: &mut Cx<'_>,
-    w: &Warp,
-    a: &[u64; LANES],
-    mask: Mask,
-    (space, width): (Space, Width),
-) -> Option<Fast> {
-    let inside =
-        |limit: u32| span(a, mask, width).filter(|&(_, hi)| hi + u64::from(width.bytes()) <= limit.into());
-    match space {
-        Space::Generic if !cx.env.observed => one_buffer(cx, a, mask, width).map(Fast::Global),
-        Space::Shared if cx.block.shadow.is_none() && cx.env.bound.launch.shared_variables.is_empty() => {
-            inside(cx.env.shape.shared_bytes).map(|_| Fast::Shared)
-        }
-        Space::Local if w.undef.is_none() => inside(cx.env.bound.launch.local_bytes).map(|_| Fast::Local),
-        _ => None,
-    }
-}
-
 pub(crate) fn load(
     cx: &mut Cx<'_>,
     w: &mut Warp,
@@ -227,36 +173,20 @@ pub(crate) fn load(
     dst: u8,
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, space, addr);
-    cx.block.request(space, &a, mask, width);
-    let n = width.regs() as usize;
-    let mut rows = [LaneVec::ZERO; 4];
-    if let Some(fast) = fast(cx, w, &a, mask, (space, width)) {
-        for (k, row) in rows.iter_mut().enumerate().take(n) {
-            let mut gather = |read: &dyn Fn(usize) -> u32| lanes(mask).for_each(|i| row.0[i] = read(i));
-            match fast {
-                Fast::Global(b) if mask == Mask::MAX => {
-                    let buffer = &cx.env.bound.memory.buffers[b];
-                    let words: &[AtomicU32] = &buffer.words;
-                    let at = a.map(|a| buffer.word(a) + k);
-                    row.0 = at.map(|at| words[at].load(Relaxed));
-                }
-                Fast::Global(b) => {
-                    let buffer = &cx.env.bound.memory.buffers[b];
-                    let words: &[AtomicU32] = &buffer.words;
-                    gather(&|i| words[buffer.word(a[i]) + k].load(Relaxed));
-                }
-                Fast::Shared if mask == Mask::MAX => row.0 = a.map(|a| cx.block.shared[(a / 4) as usize + k]),
-                Fast::Shared => gather(&|i| cx.block.shared[(a[i] / 4) as usize + k]),
-                Fast::Local => gather(&|i| w.local.get((a[i] / 4) as usize + k).map_or(0, |row| row.0[i])),
-            }
+    if cx.block.profile.is_some() {
+        let a = addresses(cx, w, space, addr);
+        cx.block.request(space, &a, mask, width);
+    }
+    let mut bytes = LaneVec::ZERO;
+    if let Some(reach) = reach(cx, w, mask, (space, width), addr, &mut bytes) {
+        if dst != NULL {
+            load_reached(cx, w, mask, width, dst, &reach, &bytes);
         }
-        if width.bytes() < 4 {
-            rows[0].0.iter_mut().zip(&a).for_each(|(v, a)| *v = narrow(width, *v, *a));
-        }
-        put(w, dst, n, mask, &rows);
         return Ok(());
     }
+    let a = addresses(cx, w, space, addr);
+    let n = width.regs() as usize;
+    let mut rows = [LaneVec::ZERO; 4];
     for l in lanes(mask) {
         let place = match place(cx, space, a[l], width, l) {
             Ok(Some(place)) => place,
@@ -290,6 +220,81 @@ pub(crate) fn load(
     Ok(())
 }
 
+/// A load whose lanes need no checks.
+fn load_reached(
+    cx: &Cx<'_>,
+    w: &mut Warp,
+    mask: Mask,
+    width: Width,
+    dst: u8,
+    reach: &Reach,
+    bytes: &LaneVec,
+) {
+    let all = reach.first..reach.first + reach.count;
+    let copied = is_copied(reach, mask, width);
+    for k in 0..width.regs() as usize {
+        let row = &mut w.regs[dst as usize + k];
+        match reach.target {
+            Target::Global(b) => {
+                let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
+                if copied && let Some(words) = words.first_chunk() {
+                    cx.env.processor.load(words, &mut row.0);
+                    continue;
+                }
+                fetch(row, mask, (width, k), reach, bytes, words, |word| word.load(Relaxed));
+            }
+            Target::Shared => {
+                let words = &cx.block.shared[all.clone()];
+                if copied && let Some(words) = words.first_chunk() {
+                    cx.env.processor.copy(words, &mut row.0);
+                    continue;
+                }
+                fetch(row, mask, (width, k), reach, bytes, words, |word| *word);
+            }
+            Target::Local if matches!(reach.pattern, Pattern::Same(_)) => {
+                row.blend(mask, w.local.get(reach.first + k).unwrap_or(&LaneVec::ZERO));
+            }
+            Target::Local => {
+                for l in lanes(mask) {
+                    let word = w.local.get(reach.first + reach.word(l, width, bytes) + k);
+                    row.0[l] = word.map_or(0, |word| word.0[l]);
+                }
+            }
+        }
+        if width.bytes() < 4 {
+            lanes(mask).for_each(|l| row.0[l] = narrow(width, row.0[l], reach.byte(l, bytes)));
+        }
+    }
+}
+
+/// Whether the words of a request are those of a row.
+#[inline]
+fn is_copied(reach: &Reach, mask: Mask, width: Width) -> bool {
+    matches!(reach.pattern, Pattern::Contiguous(_)) && mask == Mask::MAX && width == Width::B32
+}
+
+/// The word of an access that is `k` behind its first, of each lane.
+#[inline(always)]
+fn fetch<T>(
+    row: &mut LaneVec,
+    mask: Mask,
+    (width, k): (Width, usize),
+    reach: &Reach,
+    bytes: &LaneVec,
+    words: &[T],
+    read: impl Fn(&T) -> u32,
+) {
+    match reach.pattern {
+        Pattern::Same(_) => row.blend(mask, &LaneVec::splat(read(&words[k]))),
+        _ if mask == Mask::MAX => {
+            for l in 0..LANES {
+                row.0[l] = read(&words[reach.word(l, width, bytes) + k]);
+            }
+        }
+        _ => lanes(mask).for_each(|l| row.0[l] = read(&words[reach.word(l, width, bytes) + k])),
+    }
+}
+
 fn put(w: &mut Warp, dst: u8, n: usize, mask: Mask, rows: &[LaneVec; 4]) {
     if dst != NULL {
         for (k, row) in rows.iter().enumerate().take(n) {
@@ -318,32 +323,17 @@ pub(crate) fn store(
     src: u8,
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, space, addr);
-    cx.block.request(space, &a, mask, width);
-    let n = width.regs() as usize;
-    if let Some(fast) = fast(cx, w, &a, mask, (space, width)).filter(|_| width.bytes() >= 4) {
-        if matches!(fast, Fast::Local) {
-            let top = span(&a, mask, width).map_or(0, |(_, hi)| hi as usize / 4 + n);
-            if w.local.len() < top {
-                w.local.resize(top, LaneVec::ZERO);
-            }
-        }
-        for k in 0..n {
-            let row = if src == NULL { LaneVec::ZERO } else { w.regs[src as usize + k] };
-            for i in lanes(mask) {
-                let at = (a[i] / 4) as usize + k;
-                match fast {
-                    Fast::Global(b) => {
-                        let buffer = &cx.env.bound.memory.buffers[b];
-                        buffer.words[buffer.word(a[i]) + k].store(row.0[i], Relaxed);
-                    }
-                    Fast::Shared => cx.block.shared[at] = row.0[i],
-                    Fast::Local => w.local[at].0[i] = row.0[i],
-                }
-            }
-        }
+    if cx.block.profile.is_some() {
+        let a = addresses(cx, w, space, addr);
+        cx.block.request(space, &a, mask, width);
+    }
+    let mut bytes = LaneVec::ZERO;
+    if let Some(reach) = reach(cx, w, mask, (space, width), addr, &mut bytes) {
+        store_reached(cx, w, mask, width, src, &reach, &bytes);
         return Ok(());
     }
+    let a = addresses(cx, w, space, addr);
+    let n = width.regs() as usize;
     let places = places(cx, space, &a, mask, width)?;
     for l in lanes(mask) {
         let Some(place) = places[l] else { continue };
@@ -358,6 +348,71 @@ pub(crate) fn store(
         store_undefined(cx, w, l, place, width, a[l], src);
     }
     Ok(())
+}
+
+/// A store whose lanes need no checks. They store in ascending order: of several to one word the last wins.
+fn store_reached(
+    cx: &mut Cx<'_>,
+    w: &mut Warp,
+    mask: Mask,
+    width: Width,
+    src: u8,
+    reach: &Reach,
+    bytes: &LaneVec,
+) {
+    let all = reach.first..reach.first + reach.count;
+    if reach.target == Target::Local && w.local.len() < all.end {
+        w.local.resize(all.end, LaneVec::ZERO);
+    }
+    let copied = is_copied(reach, mask, width);
+    for k in 0..width.regs() as usize {
+        let row = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
+        let word = |l: usize| reach.word(l, width, bytes) + k;
+        let left = |l: usize, old: u32| merged(width, reach.byte(l, bytes), row.0[l], old);
+        match reach.target {
+            Target::Global(b) => {
+                let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
+                if copied && let Some(words) = words.first_chunk() {
+                    cx.env.processor.store(&row.0, words);
+                    continue;
+                }
+                for l in lanes(mask) {
+                    let word = &words[word(l)];
+                    word.store(left(l, word.load(Relaxed)), Relaxed);
+                }
+            }
+            Target::Shared => {
+                let words = &mut cx.block.shared[all.clone()];
+                if copied && let Some(words) = words.first_chunk_mut() {
+                    cx.env.processor.copy(&row.0, words);
+                    continue;
+                }
+                for l in lanes(mask) {
+                    let word = &mut words[word(l)];
+                    *word = left(l, *word);
+                }
+            }
+            Target::Local if matches!(reach.pattern, Pattern::Same(_)) && width.bytes() >= 4 => {
+                w.local[reach.first + k].blend(mask, row);
+            }
+            Target::Local => {
+                for l in lanes(mask) {
+                    let word = &mut w.local[reach.first + word(l)].0[l];
+                    *word = left(l, *word);
+                }
+            }
+        }
+    }
+}
+
+/// What a store at an address leaves in a word.
+#[inline]
+fn merged(width: Width, address: u64, v: u32, old: u32) -> u32 {
+    if width.bytes() >= 4 {
+        return v;
+    }
+    let (bits, shift) = narrow_mask(width, address);
+    (old & !bits) | (v << shift & bits)
 }
 
 /// Registers take over which bits of a block's memory are undefined.
@@ -536,8 +591,11 @@ pub(crate) fn load_const(
 ) -> Result<(), Trap> {
     let n = width.regs() as usize;
     let mut rows = [LaneVec::ZERO; 4];
-    for l in lanes(mask) {
-        let r = base.lane(&w.regs, &cx.env.bound.pool, l);
+    let base_of = |l: usize| base.lane(&w.regs, &cx.env.bound.pool, l);
+    let first = mask.trailing_zeros() as usize % LANES;
+    let same = lanes(mask).all(|l| base_of(l) == base_of(first));
+    for l in lanes(if same { mask & mask.wrapping_neg() } else { mask }) {
+        let r = base_of(l);
         // `.IS`: the high half of the register counts banks.
         let (bank, at) = if indexed {
             (u32::from(bank) + (r >> 16), (r & 0xffff).wrapping_add(offset as u32) & 0xffff)
@@ -564,6 +622,9 @@ pub(crate) fn load_const(
             rows[0].0[l] = narrow(width, rows[0].0[l], at.into());
         }
     }
+    if same {
+        rows = rows.map(|row| LaneVec::splat(row.0[first]));
+    }
     put(w, dst, n, mask, &rows);
     Ok(())
 }
@@ -576,9 +637,33 @@ pub(crate) fn atomic(
     (dst, src): (u8, [u8; 2]),
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, Space::Generic, addr);
     let wide = matches!(ty, AtomTy::U64 | AtomTy::S64);
     let width = if wide { Width::B64 } else { Width::B32 };
+    let mut bytes = LaneVec::ZERO;
+    if !wide
+        && cx.block.shadow.is_none()
+        && cx.block.profile.is_none()
+        && let Some(reach) = reach(cx, w, mask, (Space::Generic, width), addr, &mut bytes)
+        && let Target::Global(b) = reach.target
+    {
+        let words = &cx.env.bound.memory.buffers[b].words[reach.first..reach.first + reach.count];
+        let mut row = LaneVec::ZERO;
+        let [x, y] = src.map(|s| if s == NULL { &LaneVec::ZERO } else { &w.regs[s as usize] });
+        for l in lanes(mask) {
+            let word = &words[reach.word(l, width, &bytes)];
+            let (v, new) =
+                (x.0[l], |old: u32| combine(op, ty, old.into(), x.0[l].into(), y.0[l].into()) as u32);
+            row.0[l] = match (op, ty) {
+                (AtomOp::Add, AtomTy::U32 | AtomTy::S32) => word.fetch_add(v, Relaxed),
+                _ => word.fetch_update(Relaxed, Relaxed, |old| Some(new(old))).unwrap_or_else(|old| old),
+            };
+        }
+        if dst != NULL {
+            w.regs[dst as usize].blend(mask, &row);
+        }
+        return Ok(());
+    }
+    let a = addresses(cx, w, Space::Generic, addr);
     cx.block.request(Space::Generic, &a, mask, width);
     let mut rows = [LaneVec::ZERO; 4];
     let places = places(cx, Space::Generic, &a, mask, width)?;

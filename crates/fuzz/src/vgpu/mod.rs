@@ -8,7 +8,7 @@ mod seeds;
 mod setups;
 mod values;
 
-use crate::mutants::mutate;
+use crate::mutation::mutate;
 use crate::own_fault;
 use crate::runner::Tally;
 use mutant::Made;
@@ -37,19 +37,19 @@ fn commands_made(case: u64) -> (&'static Seed, Made, Random) {
 }
 
 /// What was done to which seed: what is executed is no text.
-pub fn commands_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn commands_input(case: u64) -> (Vec<u8>, &'static str) {
     let (seed, made, _) = commands_made(case);
     (format!("{}\n{}\n", seed.name, made.done.join("\n")).into_bytes(), "commands")
 }
 
-pub fn commands(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn commands(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (seed, made, mut r) = commands_made(case);
     let outcome = client::run(seed.chip, &made.actions, &mut r)?;
     outcome.counts.iter().for_each(|what| tally.count(what));
     received(&outcome.messages).map_err(|why| format!("{why}\n{}\n{}", seed.name, made.done.join("\n")))
 }
 
-pub fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
     static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
     let texts = TEXTS.get_or_init(seeds::texts);
     let mut r = Random::of(0x7265_636f, case);
@@ -61,7 +61,7 @@ pub fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
     (data, "trace")
 }
 
-pub fn recording(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn recording(case: u64, tally: &mut Tally) -> Result<(), String> {
     let options = Options {
         memory_limit: client::MEMORY,
         work_limit: Some(client::WORK),

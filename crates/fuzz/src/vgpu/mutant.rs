@@ -8,13 +8,13 @@ use nvir_hw::Class;
 use nvir_hw::push::{Header, kind};
 use nvir_vgpu::GemNew;
 
-pub struct Made {
+pub(super) struct Made {
     pub actions: Vec<Action>,
     /// What was done, for people.
     pub done: Vec<String>,
 }
 
-pub fn make(seed: &Seed, other: &Seed, r: &mut Random) -> Made {
+pub(super) fn make(seed: &Seed, other: &Seed, r: &mut Random) -> Made {
     let mut made = Made { actions: seed.actions.clone(), done: Vec::new() };
     for _ in 0..1 + r.below(4) {
         let text = match r.below(16) {
@@ -219,7 +219,7 @@ fn object(actions: &mut [Action], r: &mut Random) -> Option<String> {
 }
 
 /// A recording's text with some fields and lines changed.
-pub fn text(seed: &str, other: &str, r: &mut Random) -> String {
+pub(super) fn text(seed: &str, other: &str, r: &mut Random) -> String {
     let mut lines: Vec<String> = seed.lines().map(str::to_string).collect();
     let theirs: Vec<&str> = other.lines().collect();
     // Half of them have one change only: most changes are refused when the recording is read.

@@ -10,7 +10,7 @@ const LARGE: u64 = 16 << 20;
 
 /// One call of a client, or something that the processor writes.
 #[derive(Clone, Debug)]
-pub enum Action {
+pub(super) enum Action {
     Create {
         request: GemNew,
         address: u64,
@@ -39,7 +39,7 @@ pub enum Action {
 
 /// A range of commands.
 #[derive(Clone, Debug)]
-pub struct Range {
+pub(super) struct Range {
     pub address: u64,
     /// Written before the submission, where they are not in memory already.
     pub words: Vec<u32>,
@@ -49,7 +49,7 @@ pub struct Range {
     pub no_prefetch: bool,
 }
 
-pub struct Seed {
+pub(super) struct Seed {
     pub name: String,
     pub chip: Chip,
     pub actions: Vec<Action>,
@@ -73,11 +73,11 @@ fn files() -> Vec<(String, String)> {
     files
 }
 
-pub fn texts() -> Vec<String> {
+pub(super) fn texts() -> Vec<String> {
     files().into_iter().map(|(_, text)| text).collect()
 }
 
-pub fn all() -> Vec<Seed> {
+pub(super) fn all() -> Vec<Seed> {
     files().into_iter().map(|(name, text)| seed(name, &text)).collect()
 }
 

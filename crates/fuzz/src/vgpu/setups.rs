@@ -259,7 +259,7 @@ const ALL: &[(Class, Setup)] = &[
 ];
 
 /// Packets for one engine: most of its registers, then the start.
-pub fn packets(r: &mut Random, chip: Chip, buffers: &[(u64, u64)], out: &mut Vec<u32>) {
+pub(super) fn packets(r: &mut Random, chip: Chip, buffers: &[(u64, u64)], out: &mut Vec<u32>) {
     let (class, setup) = *r.of_list(ALL);
     // On GF100 nothing is there.
     let class = if class == Class::Copy && chip == Chip::Gf100 { Class::M2mf } else { class };

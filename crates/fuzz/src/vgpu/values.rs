@@ -3,7 +3,7 @@
 use nvir::random::Random;
 
 /// A word: edges of numbers, and addresses in or near buffers.
-pub fn word(r: &mut Random, buffers: &[(u64, u64)]) -> u32 {
+pub(super) fn word(r: &mut Random, buffers: &[(u64, u64)]) -> u32 {
     match r.below(8) {
         0 => r.below(4) as u32,
         1 => (r.below(4) as u32).wrapping_neg(),
@@ -18,7 +18,7 @@ pub fn word(r: &mut Random, buffers: &[(u64, u64)]) -> u32 {
 }
 
 /// What a word becomes.
-pub fn changed(r: &mut Random, old: u32, buffers: &[(u64, u64)]) -> u32 {
+pub(super) fn changed(r: &mut Random, old: u32, buffers: &[(u64, u64)]) -> u32 {
     match r.below(6) {
         0 => old ^ 1 << r.below(32),
         1 => old.wrapping_add(1 + r.below(16) as u32),
@@ -29,7 +29,7 @@ pub fn changed(r: &mut Random, old: u32, buffers: &[(u64, u64)]) -> u32 {
 }
 
 /// An address in a buffer, at its start, around its end, or nowhere.
-pub fn near(r: &mut Random, buffers: &[(u64, u64)]) -> u64 {
+pub(super) fn near(r: &mut Random, buffers: &[(u64, u64)]) -> u64 {
     let &(address, bytes) = r.of_list(buffers);
     match r.below(8) {
         0 => address,

@@ -293,6 +293,43 @@ fn biases_and_derivatives_give_a_level_of_detail() {
         let got: Vec<f32> = rig.floats("TXD", "2D", &places).iter().map(|t| t[0]).collect();
         assert_eq!(got[..2], [0.0, 2.0], "{}", rig.chip);
         assert!((got[2] - 5f32.log2()).abs() < 1e-5 && got[3] == 0.0, "{got:?}");
+        // Filters that look at several places need less of it: 4 to 1, and 2 to 1 at most.
+        for (anisotropy, level) in [(2, 0.0), (1, 1.0)] {
+            rig.bind(&tic, &Tsc { mip: 3, anisotropy, ..LINEAR });
+            assert_eq!(rig.floats("TXD", "2D", &places[1..2])[0][0], level, "{}", rig.chip);
+        }
+    });
+}
+
+/// How a driver takes the mean of 8 samples: texels of a grid of 4 by 2.
+#[test]
+fn long_footprints_are_filtered_at_several_places() {
+    let mut random = Random::new(37);
+    rig::each(|rig| {
+        let floats = Floats::new(rig, &mut random, [16, 8, 1], false);
+        let derived = |x: f32, y: f32, d: [f32; 4]| Place {
+            derivatives: d.map(f32::to_bits).to_vec(),
+            ..point(&[x, y])
+        };
+        let (step, turned) = ([4.0, 0.0, 0.0, 2.0], [0.0, 2.0, 4.0, 0.0]);
+        let mean = |x: std::ops::Range<i64>, y: std::ops::Range<i64>| {
+            let texels: Vec<f64> =
+                y.flat_map(|y| x.clone().map(move |x| [x, y, 0])).map(|at| floats.texel(at)).collect();
+            (texels.iter().sum::<f64>() / texels.len() as f64) as f32
+        };
+        let tic = Tic { normalized: false, ..floats.tic(1) };
+        let places = [derived(6.0, 3.0, step), derived(8.0, 4.0, turned), derived(6.0, 3.0, [0.0; 4])];
+        let red = |rig: &mut Rig| rig.floats("TXD", "2D", &places).iter().map(|t| t[0]).collect::<Vec<_>>();
+        rig.bind(&Tic { anisotropy: 1, ..tic }, &LINEAR);
+        assert_eq!(red(rig), [mean(4..8, 2..4), mean(7..9, 2..6), mean(5..7, 2..4)], "{}", rig.chip);
+        rig.bind(&Tic { anisotropy: 1, ..tic }, &NEAREST);
+        assert_eq!(red(rig)[0], floats.texel([6, 3, 0]) as f32, "{}", rig.chip);
+        // The sampler may ask for it, too.
+        rig.bind(&tic, &Tsc { anisotropy: 1, ..LINEAR });
+        assert_eq!(red(rig)[0], mean(4..8, 2..4), "{}", rig.chip);
+        // One place only.
+        rig.bind(&tic, &LINEAR);
+        assert_eq!(red(rig)[0], mean(5..7, 2..4), "{}", rig.chip);
     });
 }
 

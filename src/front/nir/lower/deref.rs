@@ -10,9 +10,10 @@ use super::super::indices::Indices;
 use super::super::names::{Mode, Modes};
 use super::super::types::{Type as NirType, TypeId};
 use super::types::{Kind, Layout};
-use super::value::{Comp, Pred, Word};
 use super::{Lower, Shape};
 use crate::format::Format;
+use crate::front::common::emit::memory::forward;
+use crate::front::common::emit::value::{Comp, Pred, Word};
 use crate::ir::{Align, Inst, MemRef, Op, Space, Type};
 use std::rc::Rc;
 
@@ -132,7 +133,7 @@ impl<'a> Lower<'a, '_> {
         let mem = MemRef::new(space);
         Some(match space {
             Space::Buffer | Space::Uniform => {
-                let mem = self.numbered_by(mem, first.word());
+                let mem = self.e.numbered_by(mem, first.word());
                 let base = self.e.val(comps[1].word());
                 mem.with_base(&[base])
             }
@@ -154,7 +155,7 @@ impl<'a> Lower<'a, '_> {
             ArrayIndex::Src(src) => {
                 let bits = self.src_shape(src).bits;
                 let c = self.src_comp(src, 0);
-                self.resize(c, bits, bits.max(32), true)
+                self.e.resize(c, bits, bits.max(32), true)
             }
             ArrayIndex::Wildcard => return self.every_element(parent),
         };
@@ -190,7 +191,7 @@ impl<'a> Lower<'a, '_> {
                         return None;
                     }
                 };
-                let mem = self.stepped(mem, index, stride);
+                let mem = self.e.stepped(mem, index, stride);
                 Some(Pointer::Memory { mem, layout: element, stride, wild })
             }
             None => {
@@ -212,41 +213,6 @@ impl<'a> Lower<'a, '_> {
         None
     }
 
-    /// An address moved by a number of strides.
-    pub(super) fn stepped(&mut self, mem: MemRef, index: Comp, stride: u32) -> MemRef {
-        if let Some(n) = index.as_const() {
-            return forward(mem, (n as u32).wrapping_mul(stride));
-        }
-        let align = weakened(mem.align, stride);
-        let base = mem.base();
-        let wide = matches!(mem.space, Space::Global | Space::Generic);
-        let mut r = mem;
-        if wide {
-            let index = match index {
-                Comp::Wide(..) => index,
-                c => self.resize(c, 32, 64, true),
-            };
-            let bytes = self.int2(Op::Mul, false, 64, index, Comp::constant(64, stride.into()));
-            let old = match base[..] {
-                [lo, hi] => Comp::Wide(lo.into(), hi.into()),
-                _ => Comp::constant(64, 0),
-            };
-            let sum = self.int2(Op::Add, false, 64, old, bytes);
-            let values = self.e.values(sum);
-            r.set_base(&values);
-        } else {
-            let bytes = self.e.op2(Op::Mul, Type::U32, index.word(), stride);
-            let sum = match base[..] {
-                [v] => self.e.op2(Op::Add, Type::U32, Word::Val(v), bytes),
-                _ => bytes,
-            };
-            let v = self.e.val(sum);
-            r.set_base(&[v]);
-        }
-        r.align = align;
-        r
-    }
-
     /// The address as a value of the destination's shape.
     fn pointer_value(&mut self, pointer: &Pointer, dest: &Dest) -> arrayvec::ArrayVec<Comp, 16> {
         let shape = self.dest_shape(dest);
@@ -255,7 +221,7 @@ impl<'a> Lower<'a, '_> {
             Pointer::Unknown(_) => comps.extend((0..shape.comps).map(|_| Comp::constant(shape.bits, 0))),
             Pointer::Opaque { binding, index, .. } => {
                 let n = self.e.op2(Op::Add, Type::U32, *index, *binding);
-                comps.push(self.resize(Comp::Word(n), 32, shape.bits.max(8), false));
+                comps.push(self.e.resize(Comp::Word(n), 32, shape.bits.max(8), false));
             }
             Pointer::Memory { mem, .. } => {
                 let base = mem.base();
@@ -270,7 +236,7 @@ impl<'a> Lower<'a, '_> {
                     comps.push(if mem.offset == 0 {
                         wide
                     } else {
-                        self.int2(Op::Add, false, 64, wide, offset)
+                        self.e.int2(Op::Add, false, 64, wide, offset)
                     });
                 } else {
                     if matches!(mem.space, Space::Buffer | Space::Uniform) && shape.comps >= 2 {
@@ -278,9 +244,9 @@ impl<'a> Lower<'a, '_> {
                             Some(v) => self.e.op2(Op::Add, Type::U32, Word::Val(v), u32::from(mem.buffer)),
                             None => Word::Imm(mem.buffer.into()),
                         };
-                        comps.push(self.resize(Comp::Word(number), 32, shape.bits.max(8), false));
+                        comps.push(self.e.resize(Comp::Word(number), 32, shape.bits.max(8), false));
                     }
-                    comps.push(self.resize(Comp::Word(word), 32, shape.bits.max(8), false));
+                    comps.push(self.e.resize(Comp::Word(word), 32, shape.bits.max(8), false));
                 }
             }
         }
@@ -318,7 +284,7 @@ impl<'a> Lower<'a, '_> {
         }
         let yes = ix.modes.has(Mode::Generic) || modes.iter().any(|&mode| ix.modes.has(mode));
         let bits = self.dest_shape(dest).bits;
-        let answer = self.boolean(Pred::Const(yes), bits);
+        let answer = self.e.boolean(Pred::Const(yes), bits);
         self.define(dest, &[answer]);
     }
 
@@ -352,7 +318,7 @@ impl<'a> Lower<'a, '_> {
         let shape = self.dest_shape(dest);
         match self.deref_memory(srcs, ix) {
             Some(mem) => {
-                let comps = self.load(mem, shape);
+                let comps = self.e.load(mem, shape);
                 self.define(dest, &comps);
             }
             None => self.define_undef(dest),
@@ -363,7 +329,7 @@ impl<'a> Lower<'a, '_> {
         let (Some(mem), Some(data)) = (self.deref_memory(srcs, ix), srcs.get(1)) else { return };
         let shape = self.src_shape(data);
         let comps = self.src_comps(data);
-        self.store(mem, shape, &comps, ix.write_mask.unwrap_or(u16::MAX));
+        self.e.store(mem, shape, &comps, ix.write_mask.unwrap_or(u16::MAX));
     }
 }
 
@@ -373,18 +339,4 @@ pub(super) fn opaque(layout: &Layout) -> bool {
         Kind::Array { element, .. } => opaque(element),
         _ => false,
     }
-}
-
-/// The same memory a constant number of bytes further on.
-pub(super) fn forward(mem: MemRef, by: u32) -> MemRef {
-    let mut r = mem;
-    r.offset = mem.offset.wrapping_add(by as i32);
-    r.align = mem.align.plus(by as i32);
-    r
-}
-
-/// What stays true of an address after a multiple of `stride` has been added.
-fn weakened(align: Align, stride: u32) -> Align {
-    let log2 = align.log2.min(stride.trailing_zeros() as u8);
-    Align { log2, rest: align.rest & ((1u64 << log2) - 1) as u32 }
 }

@@ -1,8 +1,8 @@
 //! Structure: `if` and `loop` to blocks with their [`Merge`], jumps, calls.
 
 use super::super::ast::{self, Jump, Node, Src};
-use super::value::{Comp, Pred};
-use super::{Frame, Lower, Shape, Signature, words};
+use super::{Frame, Lower, Shape, Signature};
+use crate::front::common::emit::value::{Comp, Pred};
 use crate::ir::{self, BlockId, Merge, Term};
 use crate::stage::Stage;
 use arrayvec::ArrayVec;
@@ -11,54 +11,16 @@ use rustc_hash::FxHashMap;
 impl<'a> Lower<'a, '_> {
     // ---- control flow
 
-    pub(super) fn begin(&mut self, block: BlockId) {
-        self.scope.enter(block);
-        self.e.b.func.layout.push(block);
-        self.e.b.block = block;
-        self.reachable = true;
-    }
-
-    /// Begins the block that ends a construct. If nobody gets there, nothing is lowered until a construct around ends.
-    fn begin_end(&mut self, block: BlockId) {
-        if self.ssa.is_reached(block) {
-            self.begin(block);
-        } else {
-            self.e.b.func.layout.push(block);
-            self.reachable = false;
-        }
-    }
-
-    pub(super) fn go(&mut self, to: BlockId) {
-        let from = self.e.b.block;
-        self.scope.edge(from, to);
-        self.ssa.jump(self.e.b.func, from, to);
-        self.e.b.func.blocks[from].term_loc = self.e.b.loc;
-        self.reachable = false;
-    }
-
     /// Goes on in a block, from where the code ends that was lowered last.
     fn fall_to(&mut self, to: BlockId) {
-        if self.reachable {
+        if self.e.reachable {
             self.end_of_block();
-            self.go(to);
+            self.e.go(to);
         }
-    }
-
-    /// Ends the block with a branch.
-    pub(super) fn fork(&mut self, p: Pred, then: BlockId, els: BlockId) {
-        let from = self.e.b.block;
-        let (v, then, els) = match p {
-            Pred::Val(v, true) => (v, els, then),
-            p => (self.e.pred_val(p), then, els),
-        };
-        self.scope.edge(from, then);
-        self.scope.edge(from, els);
-        self.ssa.branch(self.e.b.func, from, v, then, els);
-        self.e.b.func.blocks[from].term_loc = self.e.b.loc;
     }
 
     pub(super) fn begin_if(&mut self, frames: &mut Vec<Frame>, cond: &Src) {
-        if !self.reachable {
+        if !self.e.reachable {
             return frames.push(Frame::Dead);
         }
         let bits = self.src_shape(cond).bits;
@@ -68,18 +30,18 @@ impl<'a> Lower<'a, '_> {
         let header = self.e.b.block;
         let func = &mut *self.e.b.func;
         let [then, els, join] = [(); 3].map(|()| func.detached_block());
-        self.fork(p, then, els);
+        self.e.fork(p, then, els);
         let func = &mut *self.e.b.func;
-        self.ssa.seal(func, then);
-        self.ssa.seal(func, els);
+        self.e.ssa.seal(func, then);
+        self.e.ssa.seal(func, els);
         frames.push(Frame::If { header, els, join });
-        self.begin(then);
+        self.e.begin(then);
     }
 
     pub(super) fn begin_else(&mut self, frames: &[Frame]) {
         let Some(&Frame::If { els, join, .. }) = frames.last() else { return };
         self.fall_to(join);
-        self.begin(els);
+        self.e.begin(els);
     }
 
     /// For each loop of the body, the node that ends it.
@@ -107,18 +69,18 @@ impl<'a> Lower<'a, '_> {
 
     /// A loop whose nodes go from `at` to `end`.
     pub(super) fn begin_loop(&mut self, frames: &mut Vec<Frame>, at: u32, end: u32) {
-        if !self.reachable {
+        if !self.e.reachable {
             return frames.push(Frame::Dead);
         }
         self.end_of_block();
         let func = &mut *self.e.b.func;
         let [header, body, exit] = [(); 3].map(|()| func.detached_block());
-        self.go(header);
-        self.ssa.begin_loop(header, at, end);
-        self.begin(header);
-        self.go(body);
-        self.ssa.seal(self.e.b.func, body);
-        self.begin(body);
+        self.e.go(header);
+        self.e.ssa.begin_loop(header, at, end);
+        self.e.begin(header);
+        self.e.go(body);
+        self.e.ssa.seal(self.e.b.func, body);
+        self.e.begin(body);
         frames.push(Frame::Loop { header, exit, cont: None, continuing: false });
     }
 
@@ -136,9 +98,9 @@ impl<'a> Lower<'a, '_> {
         let Some(Frame::Loop { .. }) = frames.last() else { return };
         let Some(cont) = self.continue_block(frames) else { return };
         self.fall_to(cont);
-        self.ssa.seal(self.e.b.func, cont);
-        self.begin(cont);
-        self.reachable = self.ssa.is_reached(cont);
+        self.e.ssa.seal(self.e.b.func, cont);
+        self.e.begin(cont);
+        self.e.reachable = self.e.ssa.is_reached(cont);
         if let Some(Frame::Loop { continuing, .. }) = frames.last_mut() {
             *continuing = true;
         }
@@ -148,9 +110,9 @@ impl<'a> Lower<'a, '_> {
         match frames.pop() {
             Some(Frame::If { header, join, .. }) => {
                 self.fall_to(join);
-                self.ssa.seal(self.e.b.func, join);
+                self.e.ssa.seal(self.e.b.func, join);
                 self.e.b.func.blocks[header].merge = Merge::If { join };
-                self.begin_end(join);
+                self.e.begin_end(join);
             }
             Some(Frame::Loop { header, exit, cont, continuing }) => {
                 self.end_loop(header, exit, cont, continuing);
@@ -168,9 +130,9 @@ impl<'a> Lower<'a, '_> {
             }
             Some(cont) => {
                 self.fall_to(cont);
-                self.ssa.seal(self.e.b.func, cont);
-                self.begin(cont);
-                self.go(header);
+                self.e.ssa.seal(self.e.b.func, cont);
+                self.e.begin(cont);
+                self.e.go(header);
                 cont
             }
             None => {
@@ -178,35 +140,10 @@ impl<'a> Lower<'a, '_> {
                 header
             }
         };
-        self.ssa.seal(self.e.b.func, header);
-        self.ssa.seal(self.e.b.func, exit);
+        self.e.ssa.seal(self.e.b.func, header);
+        self.e.ssa.seal(self.e.b.func, exit);
         self.e.b.func.blocks[header].merge = Merge::Loop { exit, cont: back };
-        self.begin_end(exit);
-    }
-
-    /// An `if` that is no construct of the text.
-    pub(super) fn when(&mut self, p: Pred, arm: impl FnOnce(&mut Self)) {
-        let header = self.e.b.block;
-        let func = &mut *self.e.b.func;
-        let [then, join] = [(); 2].map(|()| func.detached_block());
-        func.blocks[header].merge = Merge::If { join };
-        self.fork(p, then, join);
-        self.ssa.seal(self.e.b.func, then);
-        self.begin(then);
-        arm(self);
-        self.go(join);
-        self.ssa.seal(self.e.b.func, join);
-        self.begin(join);
-    }
-
-    /// Ends a loop that is no construct of the text, in the block that goes round; what follows is behind it.
-    pub(super) fn close_loop(&mut self, header: BlockId, next: BlockId, exit: BlockId) {
-        self.ssa.seal(self.e.b.func, next);
-        self.begin(next);
-        self.go(header);
-        self.ssa.seal(self.e.b.func, header);
-        self.ssa.seal(self.e.b.func, exit);
-        self.begin(exit);
+        self.e.begin_end(exit);
     }
 
     pub(super) fn jump(&mut self, frames: &mut [Frame], jump: Jump) {
@@ -218,12 +155,12 @@ impl<'a> Lower<'a, '_> {
                     _ => None,
                 });
                 if let Some(exit) = exit {
-                    self.go(exit);
+                    self.e.go(exit);
                 }
             }
             Jump::Continue => {
                 if let Some(cont) = self.continue_block(frames) {
-                    self.go(cont);
+                    self.e.go(cont);
                 }
             }
             Jump::Return => self.leave(),
@@ -233,7 +170,7 @@ impl<'a> Lower<'a, '_> {
                     self.unsupported(self.span, "only the entry point ends shaders of this stage");
                 }
                 self.e.b.terminate(Term::Exit);
-                self.reachable = false;
+                self.e.reachable = false;
             }
             Jump::Goto => self.error(self.span, "unstructured control flow"),
         }
@@ -242,7 +179,7 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn leave(&mut self) {
         let term = if self.is_entry { self.end_stage() } else { Term::Ret(Vec::new()) };
         self.e.b.terminate(term);
-        self.reachable = false;
+        self.e.reachable = false;
     }
 
     // ---- calls
@@ -278,8 +215,8 @@ impl<'a> Lower<'a, '_> {
     /// Parameter `i` of this function.
     pub(super) fn param(&mut self, i: usize) -> Option<(Shape, ArrayVec<Comp, 16>)> {
         let shape = *self.signature.shapes.get(i)?;
-        let first: usize = self.signature.shapes[..i].iter().map(|&s| words(s)).sum();
-        let values = &self.e.b.func.params[first..first + words(shape)];
+        let first: usize = self.signature.shapes[..i].iter().map(|s| s.words()).sum();
+        let values = &self.e.b.func.params[first..first + shape.words()];
         let comps = match shape.bits {
             1 => values.iter().map(|&v| Comp::Bool(Pred::Val(v, false))).collect(),
             64 => values.chunks(2).map(|v| Comp::Wide(v[0].into(), v[1].into())).collect(),

@@ -9,10 +9,10 @@ use super::super::indices::Indices;
 use super::super::interface::{self, Stages, second_color};
 use super::super::intrinsics::{Barycentric, Io, Kind};
 use super::super::names::Interpolation;
-use super::alu::{Lane, Lowered};
-use super::value::{Comp, Pred, Word};
 use super::{Lower, Shape};
 use crate::front::common::convert::saturate;
+use crate::front::common::emit::alu::{Lane, Lowered};
+use crate::front::common::emit::value::{Comp, Pred, Word};
 use crate::front::common::graphics::{self, Place};
 use crate::front::common::ssa::Var;
 use crate::ir::{
@@ -73,11 +73,11 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn read_kept(&mut self, var: Var) -> ValueId {
-        self.ssa.read(self.e.b.func, self.e.b.block, var)
+        self.e.ssa.read(self.e.b.func, self.e.b.block, var)
     }
 
     fn write_kept(&mut self, var: Var, value: ValueId) {
-        self.ssa.write(self.e.b.block, var, value);
+        self.e.ssa.write(self.e.b.block, var, value);
     }
 
     // ---- beginning and end
@@ -88,13 +88,13 @@ impl<'a> Lower<'a, '_> {
             return;
         }
         if self.stage() == Stage::Geometry {
-            let var = self.ssa.var(Class::Gpr);
+            let var = self.e.ssa.var(Class::Gpr);
             let first = self.e.b.mov(0u32);
             self.write_kept(var, first);
             self.kept.vertex = Some(var);
         }
         if self.module.stages.asks_helper && self.stage() == Stage::Fragment {
-            let var = self.ssa.var(Class::Pred);
+            let var = self.e.ssa.var(Class::Pred);
             let no = self.e.pred_val(Pred::Const(false));
             self.write_kept(var, no);
             self.kept.demoted = Some(var);
@@ -142,7 +142,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn output_var(&mut self, semantic: Semantic, component: u8) -> Var {
-        let ssa = &mut self.ssa;
+        let ssa = &mut self.e.ssa;
         *self.kept.outputs.entry((semantic, component)).or_insert_with(|| ssa.var(Class::Gpr))
     }
 
@@ -510,10 +510,10 @@ impl<'a> Lower<'a, '_> {
         if self.stage() != Stage::Fragment || !matches!(l.bits, 16 | 32) {
             return None;
         }
-        let v = self.float_resize(l.src(0), l.bits, 32, Rnd::Near).word();
+        let v = self.e.float_resize(l.src(0), l.bits, 32, Rnd::Near).word();
         let v = self.e.src(v);
         let difference = graphics::derivative(&mut self.e.b, v, l.op == N::Ddy);
-        Some(self.float_resize(Comp::Word(difference.into()), 32, l.bits, Rnd::Near))
+        Some(self.e.float_resize(Comp::Word(difference.into()), 32, l.bits, Rnd::Near))
     }
 
     pub(super) fn emit_vertex(&mut self, kind: Kind, name: &str, ix: &Indices) {

@@ -9,8 +9,9 @@ use super::super::types::coordinates;
 use super::Lower;
 use super::deref::Pointer;
 use super::memory::order;
-use super::value::{Comp, Word};
 use crate::format::Format;
+use crate::front::common::emit::memory::atomic_op;
+use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::image;
 use crate::ir::{Dim, Op, Surf, Type, ValueId};
 use arrayvec::ArrayVec;
@@ -86,7 +87,10 @@ impl Lower<'_, '_> {
                     return None;
                 };
                 let bits = shape.map_or(32, |s| s.bits);
-                let (atom, ty) = self.atomic_op(named, bits)?;
+                let Some((atom, ty)) = atomic_op(named, bits) else {
+                    self.error(self.span, format!("there are no atomics of {bits} bits"));
+                    return None;
+                };
                 let count = if matches!(named, Atomic::CompSwap | Atomic::FcompSwap) { 2 } else { 1 };
                 let mut data: Vec<ValueId> = Vec::new();
                 for src in srcs.get(3..3 + count)? {

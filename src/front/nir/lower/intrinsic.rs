@@ -5,9 +5,9 @@ use super::super::ast::{self, Dest, Node, Place, RegDecl, RegRef, Src, SrcId, Un
 use super::super::indices::Indices;
 use super::super::intrinsics::{self, Barrier, Kind};
 use super::super::names::{self, Rounding, Scope as NirScope, TexOpcode};
-use super::value::{Comp, Word};
-use super::{Lower, Reg, Shape, class, words};
+use super::{Lower, Reg, Shape};
 use crate::diag::Diagnostic;
+use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::lanes;
 use crate::ir::{Aux, Inst, MemRef, Op, Rnd, Scope, Space, Sv, Type};
 use crate::stage::Stage;
@@ -71,7 +71,7 @@ impl<'a> Lower<'a, '_> {
                     return self.define_undef(&dest);
                 }
                 let number = self.src_comp(&srcs[0], 0).word();
-                let mem = self.numbered_by(MemRef::new(space), number);
+                let mem = self.e.numbered_by(MemRef::new(space), number);
                 let size = self.e.comp(Inst::new(Op::BufSize, Type::U32).with_mem(mem));
                 self.define(&dest, &[size]);
             }
@@ -203,8 +203,8 @@ impl<'a> Lower<'a, '_> {
             let bytes = u64::from(elems) * u64::from(shape.comps) * u64::from(shape.bits.max(8)) / 8;
             Reg::Memory(self.private(u32::try_from(bytes).unwrap_or(u32::MAX), 16))
         } else {
-            let n = elems.max(1) as usize * words(shape);
-            Reg::Vars((0..n).map(|_| self.ssa.var(class(shape))).collect())
+            let n = elems.max(1) as usize * shape.words();
+            Reg::Vars((0..n).map(|_| self.e.ssa.var(shape.class())).collect())
         };
         let decl = RegDecl { index: number, shape, elems, span: self.span };
         self.regs.insert(number, (decl, reg));
@@ -225,7 +225,7 @@ impl<'a> Lower<'a, '_> {
         for (asked, op) in [(ix.abs, N::Fabs), (ix.neg, N::Fneg)] {
             if asked {
                 for c in &mut comps {
-                    *c = self.unary(op, shape.bits, *c);
+                    *c = self.e.unary(op, shape.bits, *c);
                 }
             }
         }
@@ -238,7 +238,7 @@ impl<'a> Lower<'a, '_> {
         let mut comps = self.src_comps(data);
         if ix.sat {
             for c in &mut comps {
-                *c = self.saturate(*c, bits);
+                *c = self.e.saturate(*c, bits);
             }
         }
         let mask = ix.write_mask.unwrap_or(u16::MAX);
@@ -280,9 +280,9 @@ impl<'a> Lower<'a, '_> {
         let mut out = Vec::new();
         for c in comps {
             out.push(if op == N::F2F {
-                self.float_resize(c, sbits, shape.bits, rnd)
+                self.e.float_resize(c, sbits, shape.bits, rnd)
             } else {
-                self.convert_one(op, sbits, shape.bits, c)
+                self.e.convert_one(op, sbits, shape.bits, c)
             });
         }
         self.define(dest, &out);

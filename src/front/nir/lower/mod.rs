@@ -1,12 +1,12 @@
 //! NIR to IR.
 //!
 //! A NIR block is one IR block or a piece of one; `if` and `loop` become blocks with their [`Merge`]. Since NIR is
-//! SSA already, a definition is a list of components ([`value`]); variables of [`Ssa`] exist for what is not:
+//! SSA already, a definition is a list of components; variables of [`Ssa`] exist for what is not:
 //! registers, and phis, whose sources are written at the ends of the predecessors that they name. So no phi needs
 //! to know how the blocks between were made.
 //!
 //! - `flow`: control flow and calls; `regs`: registers and phis
-//! - `value`: components and operands; `alu`, `float`, `bits`: opcodes; `wide`: sums of 64 bits
+//! - `alu`: opcodes, whose meaning all front-ends share ([`emit`](crate::front::common::emit))
 //! - `memory`: loads, stores, atomics; `copy`: copies; `deref`: pointers; `types`: what they point to
 //! - `variable`: where variables lie, and their initial values (`init`)
 //! - `graphics`: inputs, outputs and operations of graphics stages
@@ -18,16 +18,12 @@
 //! that nothing reaches is not lowered.
 
 mod alu;
-mod bits;
 mod copy;
 mod deref;
-mod dominance;
-mod float;
 mod flow;
 mod graphics;
 mod image;
 mod init;
-mod int;
 mod intrinsic;
 mod memory;
 mod regs;
@@ -35,22 +31,21 @@ mod subgroup;
 mod sysval;
 mod texture;
 mod types;
-mod value;
 mod variable;
-mod wide;
 
-use super::ast::{self, Dest, Function, Node, Place, Shader, Shape, Src};
+use super::ast::{self, Dest, Function, Node, Place, Shader, Src};
 use super::interface::{self, Stages};
 use super::parse;
 use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::front::Request;
-use crate::front::common::ssa::{Ssa, Var};
+use crate::front::common::emit::value::{Comp, Shape};
+use crate::front::common::emit::{Division, Emit};
+use crate::front::common::ssa::Var;
 use crate::ir::build::Builder;
 use crate::ir::{self, BlockId, Class, FuncId, Loc, Program};
 use arrayvec::ArrayVec;
 use rustc_hash::{FxHashMap, FxHashSet};
-use value::{Comp, Emit};
 
 /// What a function is called with: the shape of each of its parameters.
 #[derive(Clone, Debug, Default)]
@@ -61,21 +56,12 @@ struct Signature {
 impl Signature {
     /// Classes of the IR function's parameters, in order.
     fn classes(&self) -> impl Iterator<Item = Class> + '_ {
-        self.shapes.iter().flat_map(|&s| std::iter::repeat_n(class(s), words(s)))
+        self.shapes.iter().flat_map(|&s| std::iter::repeat_n(s.class(), s.words()))
     }
 }
 
-fn class(shape: Shape) -> Class {
-    if shape.bits == 1 { Class::Pred } else { Class::Gpr }
-}
-
-/// Values that a shape takes.
-fn words(shape: Shape) -> usize {
-    usize::from(shape.comps) * if shape.bits == 64 { 2 } else { 1 }
-}
-
 /// The program of a parsed shader's kernel.
-pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Diagnostics> {
+pub(super) fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Diagnostics> {
     let declared = |span| {
         move |e: LimitError| Diagnostics::from(Diagnostic::error(e.to_string()).at(span, "declared here"))
     };
@@ -280,13 +266,16 @@ impl<'a> Module<'a> {
             func.add_param(class);
         }
         let block = func.new_block();
-        let e = Emit::new(Builder::new(&mut func, block));
+        let division = match self.shader.stage {
+            super::names::Stage::Kernel => Division::Exact,
+            _ => Division::Reciprocal,
+        };
+        let e = Emit::new(Builder::new(&mut func, block), division, self.shader.workgroup_size);
         let mut lower = Lower {
             module: self,
             index,
             fun: source,
             e,
-            ssa: Ssa::new(),
             defs: Vec::new(),
             comps: Vec::new(),
             places: FxHashMap::default(),
@@ -297,17 +286,13 @@ impl<'a> Module<'a> {
             phis: Vec::new(),
             signed_loads: source.signed_loads(),
             label: u32::MAX,
-            reachable: true,
-            scope: dominance::Scope::new(block),
-            wide: wide::Wide::default(),
             kept: graphics::Kept::default(),
             is_entry,
             signature,
             span: source.span,
         };
-        lower.ssa.seal(lower.e.b.func, block);
         lower.run();
-        let ssa = lower.ssa;
+        let ssa = lower.e.ssa;
         ssa.finish(&mut func);
         self.done.push((id, func));
     }
@@ -395,7 +380,6 @@ struct Lower<'a, 'f> {
     index: usize,
     fun: &'a Function<'a>,
     e: Emit<'f>,
-    ssa: Ssa,
     /// By SSA index; an empty shape: not defined.
     defs: Vec<DefRun>,
     comps: Vec<Comp>,
@@ -414,10 +398,6 @@ struct Lower<'a, 'f> {
     signed_loads: FxHashSet<u32>,
     /// The NIR block that is being lowered.
     label: u32,
-    reachable: bool,
-    /// Which blocks dominate the one that is being filled.
-    scope: dominance::Scope,
-    wide: wide::Wide,
     kept: graphics::Kept,
     is_entry: bool,
     signature: Signature,
@@ -465,13 +445,13 @@ impl<'a> Lower<'a, '_> {
                 Node::Loop => self.begin_loop(&mut frames, at as u32, ends[&(at as u32)]),
                 Node::Continue => self.begin_continue(&mut frames),
                 Node::End => self.end(&mut frames),
-                _ if !self.reachable => {}
+                _ if !self.e.reachable => {}
                 Node::Jump(jump) => self.jump(&mut frames, *jump),
                 Node::Phi { dest, .. } => self.phi(dest, number),
                 node => self.instruction(node),
             }
         }
-        if self.reachable {
+        if self.e.reachable {
             self.leave();
         }
     }

@@ -1,8 +1,8 @@
 //! What is not SSA in NIR: registers, and phis with what their predecessors write to them.
 
 use super::super::ast::{self, Dest, Node};
-use super::value::{Comp, Pred};
-use super::{Lower, Reg, Shape, class, words};
+use super::{Lower, Reg, Shape};
+use crate::front::common::emit::value::Comp;
 use crate::front::common::ssa::{MANY_LOOPS, Var};
 use crate::ir;
 use arrayvec::ArrayVec;
@@ -29,11 +29,11 @@ impl Lower<'_, '_> {
                 let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
                 Reg::Memory(self.private(bytes, 16))
             } else {
-                let n = elems * words(decl.shape);
-                let vars: Vec<Var> = (0..n).map(|_| self.ssa.var(class(decl.shape))).collect();
+                let n = elems * decl.shape.words();
+                let vars: Vec<Var> = (0..n).map(|_| self.e.ssa.var(decl.shape.class())).collect();
                 if let Some(writers) = &writers {
                     let places = writers.get(&decl.index).map_or(&[][..], |p| p);
-                    vars.iter().for_each(|&var| self.ssa.written_at(var, places.to_vec()));
+                    vars.iter().for_each(|&var| self.e.ssa.written_at(var, places.to_vec()));
                 }
                 Reg::Vars(vars)
             };
@@ -58,15 +58,19 @@ impl Lower<'_, '_> {
         let shape = self.reg_shape(reg.index);
         match self.regs.get(&reg.index) {
             Some((_, Reg::Vars(vars))) => {
-                let per = words(shape) / usize::from(shape.comps);
+                let per = shape.words() / usize::from(shape.comps);
                 let first = (reg.base as usize * usize::from(shape.comps) + i) * per;
                 let list: ArrayVec<Var, 2> = vars[first..first + per].iter().copied().collect();
-                self.read_vars(&list, shape.bits)
+                self.e.read_vars(&list, shape.bits)
             }
             Some((_, Reg::Memory(at))) => {
                 let at = *at;
                 let mem = self.reg_memory(reg, at, shape, i);
-                self.load(mem, Shape { comps: 1, ..shape }).first().copied().unwrap_or(Comp::constant(32, 0))
+                self.e
+                    .load(mem, Shape { comps: 1, ..shape })
+                    .first()
+                    .copied()
+                    .unwrap_or(Comp::constant(32, 0))
             }
             None => self.e.undef(shape.bits),
         }
@@ -79,15 +83,15 @@ impl Lower<'_, '_> {
             let Some(&c) = next.next() else { return };
             match self.regs.get(&reg.index) {
                 Some((_, Reg::Vars(vars))) => {
-                    let per = words(shape) / usize::from(shape.comps);
+                    let per = shape.words() / usize::from(shape.comps);
                     let first = (reg.base as usize * usize::from(shape.comps) + i) * per;
                     let list: ArrayVec<Var, 2> = vars[first..first + per].iter().copied().collect();
-                    self.write_vars(&list, c);
+                    self.e.write_vars(&list, c);
                 }
                 Some((_, Reg::Memory(at))) => {
                     let at = *at;
                     let mem = self.reg_memory(reg, at, shape, i);
-                    self.store(mem, Shape { comps: 1, ..shape }, &[c], 1);
+                    self.e.store(mem, Shape { comps: 1, ..shape }, &[c], 1);
                 }
                 None => {}
             }
@@ -114,24 +118,6 @@ impl Lower<'_, '_> {
         }
     }
 
-    pub(super) fn read_vars(&mut self, vars: &[Var], bits: u8) -> Comp {
-        let block = self.e.b.block;
-        let mut read = |i: usize| self.ssa.read(self.e.b.func, block, vars[i]);
-        match bits {
-            1 => Comp::Bool(Pred::Val(read(0), false)),
-            64 => Comp::Wide(read(0).into(), read(1).into()),
-            _ => Comp::Word(read(0).into()),
-        }
-    }
-
-    pub(super) fn write_vars(&mut self, vars: &[Var], c: Comp) {
-        let values = self.e.values(c);
-        let block = self.e.b.block;
-        for (&var, &value) in vars.iter().zip(&values) {
-            self.ssa.write(block, var, value);
-        }
-    }
-
     // ---- phis
 
     /// Makes variables for phis, and notes for every predecessor what they get from it.
@@ -142,7 +128,7 @@ impl Lower<'_, '_> {
                     self.moves.entry(*label).or_default().push((self.phis.len(), *src));
                 }
                 let shape = self.dest_shape(dest);
-                let vars = (0..words(shape)).map(|_| self.ssa.var(class(shape))).collect();
+                let vars = (0..shape.words()).map(|_| self.e.ssa.var(shape.class())).collect();
                 self.phis.push((shape, vars));
             }
         }
@@ -150,9 +136,9 @@ impl Lower<'_, '_> {
 
     pub(super) fn phi(&mut self, dest: &Dest, number: usize) {
         let (shape, vars) = self.phis[number].clone();
-        let per = words(shape) / usize::from(shape.comps);
+        let per = shape.words() / usize::from(shape.comps);
         let comps: ArrayVec<Comp, 16> =
-            vars.chunks(per).take(16).map(|list| self.read_vars(list, shape.bits)).collect();
+            vars.chunks(per).take(16).map(|list| self.e.read_vars(list, shape.bits)).collect();
         self.define(dest, &comps);
     }
 
@@ -161,10 +147,10 @@ impl Lower<'_, '_> {
         let Some(moves) = self.moves.remove(&self.label) else { return };
         for (number, src) in moves {
             let (shape, vars) = self.phis[number].clone();
-            let per = words(shape) / usize::from(shape.comps);
+            let per = shape.words() / usize::from(shape.comps);
             for (i, list) in vars.chunks(per).enumerate() {
                 let c = self.src_comp(&src, i);
-                self.write_vars(list, c);
+                self.e.write_vars(list, c);
             }
         }
     }

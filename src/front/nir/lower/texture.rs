@@ -11,7 +11,7 @@ use super::super::types::coordinates;
 use super::Lower;
 use super::deref::Pointer;
 use super::image::channel;
-use super::value::{Comp, Word};
+use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::texture;
 use crate::ir::{Dim, Op, Rnd, Tex, TexOp, TexRole, Type, ValueId};
 use arrayvec::ArrayVec;
@@ -45,7 +45,7 @@ impl Lower<'_, '_> {
         match self.texture_inst(tex, shape.comps) {
             Some(comps) if shape.bits == 16 && tex.ty.base == Base::Float => {
                 let halves: ArrayVec<Comp, 16> =
-                    comps.into_iter().map(|c| Comp::Word(self.half_of(c, Rnd::Near))).collect();
+                    comps.into_iter().map(|c| Comp::Word(self.e.half_of(c, Rnd::Near))).collect();
                 self.define(&tex.dest, &halves);
             }
             Some(comps) => self.define(&tex.dest, &comps),
@@ -157,7 +157,7 @@ impl Lower<'_, '_> {
     fn projected(&mut self, srcs: Sources<'_>, w: Word) -> Word {
         let Some(q) = srcs.get(Role::Projector) else { return w };
         let q = self.src_comp(q, 0).word();
-        self.quotient(32, false, w.into(), q.into()).word()
+        self.e.quotient(32, false, w.into(), q.into()).word()
     }
 
     /// What chooses the level, and the sample.

@@ -11,8 +11,8 @@ use super::super::names::{Mode, Stage};
 use super::super::types::Type as NirType;
 use super::deref::{Pointer, opaque};
 use super::types::Layout;
-use super::value::{Comp, Word};
-use super::{Lower, Shape, init};
+use super::{Lower, init};
+use crate::front::common::emit::value::Word;
 use crate::front::common::lanes;
 use crate::ir::{Align, Cond, MemRef, Space, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -209,7 +209,7 @@ impl<'a> Lower<'a, '_> {
     fn initialise(&mut self, var: &Variable<'a>, local: bool) {
         if let Some((layout, bytes)) = self.initial_bytes(var) {
             let at = self.private_variable(var, &layout, local);
-            self.store_bytes(MemRef::new(Space::Local).with_offset(at as i32), &bytes);
+            self.e.store_bytes(MemRef::new(Space::Local).with_offset(at as i32), &bytes);
         }
     }
 
@@ -233,38 +233,21 @@ impl<'a> Lower<'a, '_> {
         }
         let start = self.private(data.len() as u32, 16);
         self.module.constants = Constants { start: Some(start), offsets };
-        self.store_bytes(MemRef::new(Space::Local).with_offset(start as i32), &data);
+        self.e.store_bytes(MemRef::new(Space::Local).with_offset(start as i32), &data);
     }
 
     /// One thread stores the values, and all wait for it.
     fn initialise_shared(&mut self, vars: &[&Variable<'a>]) {
-        let index = self.local_index();
+        let index = self.e.local_index();
         let first = self.e.cmp(Cond::Eq, Type::U32, index, 0);
-        self.when(first, |this| {
-            for var in vars {
-                if let Some((layout, bytes)) = this.initial_bytes(var) {
-                    let at = this.shared_variable(var, &layout);
-                    this.store_bytes(MemRef::new(Space::Shared).with_offset(at as i32), &bytes);
-                }
+        let join = self.e.begin_when(first);
+        for var in vars {
+            if let Some((layout, bytes)) = self.initial_bytes(var) {
+                let at = self.shared_variable(var, &layout);
+                self.e.store_bytes(MemRef::new(Space::Shared).with_offset(at as i32), &bytes);
             }
-        });
-        lanes::barrier(&mut self.e.b);
-    }
-
-    /// Stores constant bytes where 16 of them are aligned.
-    fn store_bytes(&mut self, mem: MemRef, bytes: &[u8]) {
-        for (n, chunk) in bytes.chunks(16).enumerate() {
-            let mut at = mem.with_align(Align::multiple_of(16));
-            at.offset = mem.offset.wrapping_add(16 * n as i32);
-            let size = if chunk.len() % 4 == 0 { 4 } else { 1 };
-            let comps: arrayvec::ArrayVec<Comp, 16> = chunk
-                .chunks(size)
-                .map(|b| {
-                    Comp::constant(8 * size as u8, b.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b)))
-                })
-                .collect();
-            let shape = Shape { bits: 8 * size as u8, comps: comps.len() as u8 };
-            self.store(at, shape, &comps, u16::MAX);
         }
+        self.e.end_when(join);
+        lanes::barrier(&mut self.e.b);
     }
 }

@@ -29,7 +29,7 @@
 mod clock;
 mod history;
 
-use crate::Checks;
+use crate::check::Checks;
 use crate::code::operand::Scope;
 use crate::fault::FaultKind;
 use crate::trap::{NoteKey, Other, Trap};

@@ -344,6 +344,11 @@ impl Fragments {
         &self.planes[triangle as usize * self.planes_each + usize::from(plane)]
     }
 
+    /// Whether any input of any triangle has no value.
+    pub(crate) fn lacks_any(&self) -> bool {
+        !self.undefined.is_empty()
+    }
+
     /// Whether a triangle's input has no value at its flat vertex.
     pub(crate) fn lacks_word(&self, triangle: u32, word: u16) -> bool {
         self.lacks(triangle, word)

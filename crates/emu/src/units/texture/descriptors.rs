@@ -1,8 +1,8 @@
 //! Textures and samplers of a launch, decoded when a lookup first needs them.
 
 use super::source::Texture;
-use crate::Launch;
 use crate::image::Sampler;
+use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::run::bound::Bound;
 use rustc_hash::FxHashMap;

@@ -57,20 +57,39 @@ impl Lookup<'_> {
                 let d = |i: usize, axis: usize| {
                     a.derivatives.get(2 * i + axis).map_or(0.0, |d| f32::from_bits(*d))
                 };
-                self.sample(cx, a, self.level_of([0, 1].map(|axis| std::array::from_fn(|i| d(i, axis)))))
+                let moved: Footprint = [0, 1].map(|axis| std::array::from_fn(|i| d(i, axis)));
+                Lookup { footprint: Some(moved), ..*self }.sample(cx, a, self.level_of(moved))
             }
         }
     }
 
-    /// The level of detail of a footprint: the longer of its two sides in texels decides.
+    /// The level of detail of a footprint: the longer of its two sides in texels decides, as far as a filter goes at each of
+    /// its places.
     fn level_of(&self, moved: Footprint) -> f32 {
+        let [x, y] = moved.map(|side| self.squared_length(side));
+        let whole = 0.5 * x.max(y).log2();
+        match self.places(moved) {
+            1 => whole,
+            places => whole - (places as f32).log2(),
+        }
+    }
+
+    /// How many places of a footprint a linear filter looks at: as often as its shorter side fits into the longer one.
+    fn places(&self, moved: Footprint) -> u32 {
+        let most = self.texture.max_anisotropy.max(self.sampler.max_anisotropy);
+        if most <= 1 || self.sampler.min != Filter::Linear || self.integer() {
+            return 1;
+        }
+        let [x, y] = moved.map(|side| self.squared_length(side));
+        let ratio = (x.max(y) / x.min(y)).sqrt();
+        if ratio > 1.0 { ratio.ceil().min(most as f32) as u32 } else { 1 }
+    }
+
+    /// The square of a side's length, in texels of the first level.
+    fn squared_length(&self, side: [f32; 3]) -> f32 {
         let size = self.texture.levels.first().map_or([1; 3], |l| l.size);
-        let length = |moved: [f32; 3]| {
-            let scale = |i: usize| if self.scaled() { 1.0 } else { size[i] as f32 };
-            (0..self.dims()).map(|i| (moved[i] * scale(i)) * (moved[i] * scale(i))).sum::<f32>()
-        };
-        let [x, y] = moved.map(length);
-        0.5 * x.max(y).log2()
+        let scale = |i: usize| if self.scaled() { 1.0 } else { size[i] as f32 };
+        (0..self.dims()).map(|i| (side[i] * scale(i)) * (side[i] * scale(i))).sum()
     }
 
     /// The level of detail that the quad's coordinates give.
@@ -136,7 +155,7 @@ impl Lookup<'_> {
         let filter = if lod > 0.0 { s.min } else { s.mag };
         let last = self.texture.levels.len() as f32 - 1.0;
         let (coord, layer) = self.place(a);
-        let mut one = |level: f32| self.plane(cx, a, coord, layer, level.clamp(0.0, last) as usize, filter);
+        let mut one = |level: f32| self.spread(cx, a, coord, layer, level.clamp(0.0, last) as usize, filter);
         match s.mip {
             MipFilter::None => one(0.0),
             MipFilter::Nearest => one((lod + 0.5).ceil() - 1.0),
@@ -158,7 +177,34 @@ impl Lookup<'_> {
         self.texture.texels.integer()
     }
 
-    /// One level, filtered.
+    /// One level, filtered at the places along the footprint's longer side.
+    fn spread(
+        &self,
+        cx: &mut Cx<'_>,
+        a: &Args,
+        coord: [f32; 3],
+        layer: u32,
+        level: usize,
+        filter: Filter,
+    ) -> Result<Channels, Trap> {
+        let moved = self.footprint.filter(|_| filter == Filter::Linear);
+        let places = moved.map_or(1, |moved| self.places(moved));
+        let Some([x, y]) = moved.filter(|_| places > 1) else {
+            return self.plane(cx, a, coord, layer, level, filter);
+        };
+        let long = if self.squared_length(x) >= self.squared_length(y) { x } else { y };
+        let places = places as f32;
+        let mut sum = [0f32; 4];
+        for n in 0..places as u32 {
+            let along = (n as f32 + 0.5) / places - 0.5;
+            let coord = std::array::from_fn(|i| coord[i] + long[i] * along);
+            let texel = self.plane(cx, a, coord, layer, level, filter)?;
+            sum.iter_mut().zip(texel).for_each(|(s, t)| *s += f32::from_bits(t));
+        }
+        Ok(sum.map(|s| (s / places).to_bits()))
+    }
+
+    /// One level, filtered at one place.
     fn plane(
         &self,
         cx: &mut Cx<'_>,

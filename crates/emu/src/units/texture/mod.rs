@@ -115,7 +115,7 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
     let mut rows = [LaneVec::ZERO; 4];
     let mut last: Option<(u32, u32, Arc<Texture>, Sampler)> = None;
     let env = cx.env;
-    let footprints = footprints(env, w, op, mask, w.quad_helpers | cx.block.helpers);
+    let footprints = footprints(env, w, op, mask);
     for l in lanes(mask) {
         let args = op.args_of(env, w, l);
         let (texture, sampler) = match &last {
@@ -156,9 +156,8 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
 type Footprint = [[f32; 3]; 2];
 
 /// The footprint of each lane, where lookups need one: from its row and its column of the quad, or the other ones where a thread
-/// of those does not take part; zero where both lack one. On cubes all of a quad is seen on the face of its first thread that is
-/// no helper: those lie beyond edges, where other faces foreshorten them.
-fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask, helpers: Mask) -> Option<[Footprint; LANES]> {
+/// of those does not take part; zero where both lack one. On cubes each lane sees the others on its own face.
+fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footprint; LANES]> {
     let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
     let wanted = matches!(op.kind, TexKind::Sample(Lod::Implicit | Lod::Bias) | TexKind::QueryLod);
     if !quads || !wanted {
@@ -170,20 +169,23 @@ fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask, helpers: Mask) ->
     for (quad, footprints) in all.chunks_exact_mut(4).enumerate() {
         let first = 4 * quad;
         let runs = |l: usize| mask >> (first + l) & 1 != 0;
-        let Some(any) = (0..4).find(|&l| runs(l)) else { continue };
-        let mut coord: [[f32; 3]; 4] =
-            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
-        if op.cube {
-            let drawn = (0..4).find(|&l| runs(l) && helpers >> (first + l) & 1 == 0);
-            let seen = coord[drawn.unwrap_or(any)];
-            coord = coord.map(|c| lookup::on_face(seen, c));
+        if !(0..4).any(runs) {
+            continue;
         }
-        let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {
-            (runs(a) && runs(b)).then(|| std::array::from_fn(|i| coord[b][i] - coord[a][i]))
-        };
-        let moved = PAIRS.map(|pairs| pairs.map(difference));
+        let coord: [[f32; 3]; 4] =
+            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
         for (l, footprint) in footprints.iter_mut().enumerate() {
-            let of = |axis: usize, own: usize| moved[axis][own].or(moved[axis][1 - own]).unwrap_or([0.0; 3]);
+            let seen = |c: [f32; 3]| if op.cube { lookup::on_face(coord[l], c) } else { c };
+            let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {
+                (runs(a) && runs(b)).then(|| {
+                    let (from, to) = (seen(coord[a]), seen(coord[b]));
+                    std::array::from_fn(|i| to[i] - from[i])
+                })
+            };
+            let of = |axis: usize, own: usize| {
+                let pairs = PAIRS[axis];
+                difference(pairs[own]).or_else(|| difference(pairs[1 - own])).unwrap_or([0.0; 3])
+            };
             *footprint = [of(0, l >> 1), of(1, l & 1)];
         }
     }

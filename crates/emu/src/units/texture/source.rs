@@ -86,6 +86,8 @@ pub struct Texture {
     pub layers: u32,
     /// Coordinates are in texels whatever the sampler says.
     pub scaled: bool,
+    /// As the sampler's; the greater one counts.
+    pub max_anisotropy: u32,
 }
 
 impl From<&Image> for Texture {
@@ -108,6 +110,7 @@ impl From<&Image> for Texture {
             sources: Source::IDENTITY,
             layers: if ms { 1 } else { third },
             scaled: false,
+            max_anisotropy: 1,
         }
     }
 }
@@ -127,6 +130,7 @@ impl Texture {
             sources: [Source::Zero; 4],
             layers: 0,
             scaled: false,
+            max_anisotropy: 1,
         }
     }
 

@@ -51,8 +51,9 @@ fn depth(device: &mut Device, r: &Registers, what: ClearBuffers) -> EngineResult
     }
     let format =
         Zeta::from_code(target.format).ok_or_else(|| format!("depth buffer format {:#x}", target.format))?;
-    let (depth, stencil) = (f32::from_bits(r.get(CLEAR_DEPTH)), r.get(CLEAR_STENCIL) as u8);
-    let (texel, mask) = zeta_texel(format, depth, stencil, (what.depth(), what.stencil()));
+    let depth = what.depth().then(|| f32::from_bits(r.get(CLEAR_DEPTH)));
+    let stencil = what.stencil().then(|| r.get(CLEAR_STENCIL) as u8);
+    let (texel, mask) = zeta_texel(format, depth, stencil);
     fill(device, View(r), &target, what.layer(), &texel, &mask)
 }
 
