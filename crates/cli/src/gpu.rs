@@ -7,6 +7,7 @@ use crate::common;
 use crate::output::unwritable;
 use nvir::emu::Checks;
 use nvir::{Chip, input};
+use nvir_emu_jit::Choice;
 use nvir_vgpu::output::{self, Kind};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -85,6 +86,10 @@ pub(crate) struct Args {
     /// Threads that execute the blocks of a launch; 0: one a core. More than one pays for long launches only
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=256), value_name = "N")]
     threads: u32,
+    /// What executes programs: the `interpreter`; host code, `compiled` from what runs often; or `both`, which compares them after
+    /// each basic block and stops at the first difference
+    #[arg(long, default_value_t, value_name = "ENGINE")]
+    engine: Choice,
     /// Warp instructions that a launch may execute before it is considered endless, which is a fault: 2^32 by default, some
     /// minutes. All launches of one submission together: four times as many
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
@@ -159,6 +164,7 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     command.env("NVIR_VGPU_ON_FAULT", &a.on_fault);
     command.env("NVIR_VGPU_CLOCK", &a.clock);
     command.env("NVIR_VGPU_THREADS", a.threads.to_string());
+    command.env("NVIR_VGPU_ENGINE", a.engine.to_string());
     if let Some(limit) = a.limit {
         command.env("NVIR_VGPU_LIMIT", limit.to_string());
     }

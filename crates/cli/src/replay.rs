@@ -5,6 +5,7 @@ use crate::out;
 use crate::output::unwritable;
 use nvir::emu::{Note, Place};
 use nvir::input;
+use nvir_emu_jit::Choice;
 use nvir_vgpu::frames::OnFrame;
 use nvir_vgpu::output::{self, Found, Kind, LOG_HEADER};
 use nvir_vgpu::replay::{Options, Report, replay};
@@ -40,6 +41,10 @@ pub(crate) struct Args {
     /// How many words that differ to print for each recording
     #[arg(long, default_value = "4", value_name = "N")]
     differences: usize,
+    /// What executes programs: the `interpreter`; host code, `compiled` from what runs often; or `both`, which compares them after
+    /// each basic block and stops at the first difference
+    #[arg(long, default_value_t, value_name = "ENGINE")]
+    engine: Choice,
     /// Print also how many bytes transfers, clears and blits moved, and how long all submissions took
     #[arg(long)]
     speed: bool,
@@ -93,7 +98,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
 
 fn one(trace: &Path, a: &Args, progress: &mut dyn FnMut(u64)) -> Result<Report, String> {
     let file = File::open(trace).map_err(|e| input::why(&e))?;
-    let mut options = Options { differences: a.differences, ..Options::default() };
+    let mut options = Options { differences: a.differences, engine: a.engine.engine(), ..Options::default() };
     let log = a
         .log
         .as_ref()

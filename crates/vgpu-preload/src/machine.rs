@@ -73,6 +73,7 @@ fn build(card: u32) -> Gpu {
     config.launch.checks = options.checks;
     config.launch.faults = options.faults;
     config.launch.threads = options.threads;
+    config.launch.engine = options.engine.engine();
     config.launch.on_note = Some(kernels::on_note());
     config.launch.on_kernel = options.dump_shaders.clone().map(|folder| kernels::dump(options.chip, folder));
     config.launch.profile = options.profile;

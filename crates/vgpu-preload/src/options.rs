@@ -4,6 +4,7 @@ use crate::output::Output;
 use nvir_base::Chip;
 use nvir_base::input::why;
 use nvir_emu::Checks;
+use nvir_emu_jit::Choice;
 use nvir_vgpu::output::{self, Kind};
 use std::env;
 use std::ffi::OsString;
@@ -48,6 +49,8 @@ pub(crate) struct Options {
     pub clock: Clock,
     /// Threads that execute blocks of a launch; 0: one a core.
     pub threads: usize,
+    /// What executes programs.
+    pub engine: Choice,
     /// Instructions of warps that a launch may execute, where it was said.
     pub limit: Option<u64>,
     pub checks: Checks,
@@ -95,6 +98,7 @@ impl Default for Options {
             cards: DEFAULT_CARDS,
             clock: Clock::Counter,
             threads: 1,
+            engine: Choice::default(),
             limit: None,
             checks: Checks::default(),
             faults: 1,
@@ -144,6 +148,7 @@ impl Options {
         set(&mut o.on_fault, chosen("NVIR_VGPU_ON_FAULT", |t| one_of(t, &on_fault))?);
         set(&mut o.clock, chosen("NVIR_VGPU_CLOCK", |t| one_of(t, &clock))?);
         set(&mut o.threads, chosen("NVIR_VGPU_THREADS", |t| Ok(number(t, MAX_THREADS)? as usize))?);
+        set(&mut o.engine, chosen("NVIR_VGPU_ENGINE", str::parse)?);
         let positive =
             |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("expected a number from 1".to_string());
         o.limit = chosen("NVIR_VGPU_LIMIT", positive)?;

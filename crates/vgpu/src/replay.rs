@@ -109,6 +109,8 @@ pub struct Options {
     pub step_limit: Option<u64>,
     /// The most memory that buffers may take together, bytes.
     pub memory_limit: u64,
+    /// What executes programs; `None`: the interpreter.
+    pub engine: Option<&'static dyn nvir_emu::engine::Engine>,
 }
 
 impl Default for Options {
@@ -121,6 +123,7 @@ impl Default for Options {
             work_limit: None,
             step_limit: None,
             memory_limit: 16 << 30,
+            engine: None,
         }
     }
 }
@@ -176,6 +179,7 @@ pub fn replay<R: BufRead>(
     config.vram_bytes = options.memory_limit;
     config.gart_bytes = options.memory_limit;
     config.work_limit = options.work_limit.unwrap_or(config.work_limit);
+    config.launch.engine = options.engine;
     config.launch.step_limit = options.step_limit.unwrap_or(config.launch.step_limit);
     let found: Arc<Mutex<Vec<nvir_emu::Note>>> = Arc::default();
     let to = found.clone();

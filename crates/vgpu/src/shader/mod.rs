@@ -36,6 +36,8 @@ pub struct Options {
     pub submission_step_limit: u64,
     /// Threads that execute blocks; 0: as many as there are cores. Results do not depend on it.
     pub threads: usize,
+    /// What executes programs; `None`: the interpreter. Results do not depend on it.
+    pub engine: Option<&'static dyn emu::engine::Engine>,
     /// Gets each kernel when it is launched for the first time, and again when its code has changed.
     pub on_kernel: Option<OnKernel>,
     /// Gets what checkers report without stopping.
@@ -76,6 +78,7 @@ impl Default for Options {
             step_limit: STEP_LIMIT,
             submission_step_limit: 4 * STEP_LIMIT,
             threads: 1,
+            engine: None,
             on_kernel: None,
             on_note: None,
             on_progress: None,
@@ -93,6 +96,7 @@ impl fmt::Debug for Options {
             .field("step_limit", &self.step_limit)
             .field("submission_step_limit", &self.submission_step_limit)
             .field("threads", &self.threads)
+            .field("engine", &self.engine)
             .finish_non_exhaustive()
     }
 }
@@ -216,6 +220,7 @@ impl Launcher {
             threads: options.threads,
             progress: options.on_progress.is_some().then_some(&running),
             profile: options.profile,
+            engine: options.engine.map(|e| e as _),
             ..emu::Options::default()
         };
         let result = execute(&mut how);
