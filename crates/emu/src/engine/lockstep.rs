@@ -22,7 +22,7 @@ pub struct Lockstep<'a> {
 
 impl<'a> Lockstep<'a> {
     /// What `first` does is held against what `second` does, with which the run goes on.
-    pub fn new(first: &'a dyn Engine, second: &'a dyn Engine) -> Lockstep<'a> {
+    pub const fn new(first: &'a dyn Engine, second: &'a dyn Engine) -> Lockstep<'a> {
         Lockstep { first, second }
     }
 }
