@@ -14,8 +14,6 @@
 //! assert_eq!(stats.thread_instructions, 1);
 //! ```
 
-#![allow(unreachable_pub)]
-
 mod bank;
 mod check;
 // Engines in other crates see micro-ops (`engine::open`), whose names are those of the machine.

@@ -56,4 +56,4 @@ impl From<crate::state::warp::StackError> for Trap {
 
 /// What tells notes apart: the address of the instruction, and of the other one where two are in conflict; of a fault that the
 /// run went on after, its kind.
-pub type NoteKey = (u32, Option<u32>, Option<FaultKind>);
+pub(crate) type NoteKey = (u32, Option<u32>, Option<FaultKind>);

@@ -93,7 +93,7 @@ impl Machine {
     }
 
     /// Counts a step.
-    pub fn tick(&mut self) -> Result<(), EvalError> {
+    pub(crate) fn tick(&mut self) -> Result<(), EvalError> {
         self.steps = self.steps.checked_sub(1).ok_or(EvalError::Steps)?;
         Ok(())
     }

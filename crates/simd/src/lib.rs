@@ -19,8 +19,6 @@
 //! assert_eq!(sum, [3; 32]);
 //! ```
 
-#![warn(missing_docs, unreachable_pub)]
-
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// What a kernel may rely on where it is compiled.

@@ -22,7 +22,7 @@ impl Bits {
     /// A boolean, before or after `nir_lower_bool_to_int32`, or to a smaller size.
     pub const BOOL: Bits = Bits::Of(1 | 8 | 16 | 32);
     pub const B32: Bits = Bits::Of(32);
-    pub const B32_64: Bits = Bits::Of(32 | 64);
+    pub(crate) const B32_64: Bits = Bits::Of(32 | 64);
 }
 
 /// How many components there are.

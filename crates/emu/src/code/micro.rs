@@ -339,7 +339,7 @@ impl Micro {
 }
 
 /// A run of registers: first and count.
-pub type Regs = (u8, u8);
+pub(crate) type Regs = (u8, u8);
 
 /// One decoded word.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use nvir_base::num::int;
 use nvir_base::num::video::{self, Finish, Secondary};
 
 /// The result in one lane.
-pub fn eval(op: &VideoOp, a: u32, b: u32, c: u32) -> u32 {
+pub(super) fn eval(op: &VideoOp, a: u32, b: u32, c: u32) -> u32 {
     let read = |src: &VideoSrc, bits: u32, at: u32, word: u64| {
         let v = (word >> at) as u32;
         let v = if bits == 32 { v } else { v & ((1 << bits) - 1) };

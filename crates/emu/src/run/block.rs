@@ -46,7 +46,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    pub fn new(env: &Env<'_>, number: u64) -> Block {
+    pub(crate) fn new(env: &Env<'_>, number: u64) -> Block {
         let l = env.bound.launch;
         let threads = env.shape.block.iter().product::<u32>();
         let count = (threads as usize).div_ceil(LANES);
@@ -86,7 +86,7 @@ impl Block {
 
     /// Makes a block of another launch of a graphics stage one of this, whose [`Block::restart`] then gives its warps; none if they
     /// have other registers.
-    pub fn reuse(mut self: Box<Block>, env: &Env<'_>) -> Option<Box<Block>> {
+    pub(crate) fn reuse(mut self: Box<Block>, env: &Env<'_>) -> Option<Box<Block>> {
         let gprs = env.bound.launch.gprs.max(1) as usize;
         let [w] = &mut self.warps[..] else { return None };
         if w.regs.len() != gprs || w.undef.is_some() != env.checks.init {
@@ -103,7 +103,7 @@ impl Block {
     }
 
     /// Makes of a block another one of the same launch, which has what [`Block::new`] would give it. Notes and the profile go on.
-    pub fn restart(&mut self, env: &Env<'_>, number: u64) {
+    pub(crate) fn restart(&mut self, env: &Env<'_>, number: u64) {
         let launch = env.bound.launch;
         let named = launch.program.code.gprs;
         for w in &mut self.warps {
@@ -135,7 +135,7 @@ impl Block {
     }
 
     /// Runs until the block is done or has executed about `quantum` instructions, at most up to `limit` since its start.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         env: &Env<'_>,
         exec: Option<&dyn Exec>,
@@ -193,7 +193,7 @@ impl Block {
     }
 
     /// Exchanges the record of who accessed global memory, which goes from block to block.
-    pub fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
+    pub(crate) fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
         if let Some(races) = self.st.shadow.as_mut().and_then(|s| s.races.as_mut()) {
             races.exchange_global(global);
         }
@@ -226,7 +226,7 @@ impl Block {
     }
 
     /// What the block reported without stopping.
-    pub fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
+    pub(crate) fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
         self.st.notes.iter().map(|(&key, (warp, trap, times))| {
             (key, Note { what: *self.fault(env, *warp, key.0, trap), times: *times })
         })

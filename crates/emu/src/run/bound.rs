@@ -26,19 +26,19 @@ pub(crate) struct Bound<'a> {
 }
 
 impl<'a> Bound<'a> {
-    pub fn new(launch: &'a Launch<'a>, memory: &'a Memory) -> Bound<'a> {
+    pub(crate) fn new(launch: &'a Launch<'a>, memory: &'a Memory) -> Bound<'a> {
         let banks = bank::View::all(&launch.consts, memory, launch.zero_beyond_banks);
         let (insts, steps, pool) = bind(launch, &banks);
         Bound { launch, memory, banks, insts, steps, pool, descriptors: Descriptors::default() }
     }
 
     /// Whether instructions are faults in this launch that are none in the code.
-    pub fn is_patched(&self) -> bool {
+    pub(crate) fn is_patched(&self) -> bool {
         matches!(self.insts, Cow::Owned(_))
     }
 
     /// A constant bank; one that no launch can bind is like one that this does not.
-    pub fn bank(&self, n: u32) -> bank::View<'a> {
+    pub(crate) fn bank(&self, n: u32) -> bank::View<'a> {
         self.banks.get(n as usize).copied().unwrap_or(bank::View::none(self.launch.zero_beyond_banks))
     }
 }

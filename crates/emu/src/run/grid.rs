@@ -48,7 +48,7 @@ impl Counters {
     }
 
     /// Takes what a block counted, but for the profile, which may go on in another one.
-    pub fn count(&mut self, env: &Env<'_>, block: &mut Block) {
+    pub(crate) fn count(&mut self, env: &Env<'_>, block: &mut Block) {
         if !block.st.notes.is_empty() {
             for (key, note) in block.notes(env) {
                 self.note(key, block.number, note);
@@ -60,7 +60,7 @@ impl Counters {
     }
 
     /// Takes a block's profile.
-    pub fn profile(&mut self, block: &mut Block) {
+    pub(crate) fn profile(&mut self, block: &mut Block) {
         if let Some(p) = block.st.profile.take() {
             match &mut self.profile {
                 None => self.profile = Some(p),
@@ -321,7 +321,7 @@ fn default_threads() -> usize {
 }
 
 impl Counters {
-    pub fn merge(mut self, other: Counters) -> Counters {
+    pub(crate) fn merge(mut self, other: Counters) -> Counters {
         self.steps += other.steps;
         self.threads += other.threads;
         match (&mut self.profile, other.profile) {
@@ -335,7 +335,7 @@ impl Counters {
     }
 
     /// Takes a block's note: the one of the lowest block is kept.
-    pub fn note(&mut self, key: NoteKey, number: u64, note: Note) {
+    pub(crate) fn note(&mut self, key: NoteKey, number: u64, note: Note) {
         use std::collections::btree_map::Entry;
         match self.notes.entry(key) {
             Entry::Vacant(e) => {

@@ -41,14 +41,14 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    pub fn new(context: &Context<'_>, warp: u64) -> Box<Io> {
+    pub(crate) fn new(context: &Context<'_>, warp: u64) -> Box<Io> {
         let mut io = Box::<Io>::default();
         io.begin(context, warp);
         io
     }
 
     /// For another warp.
-    pub fn begin(&mut self, context: &Context<'_>, warp: u64) {
+    pub(crate) fn begin(&mut self, context: &Context<'_>, warp: u64) {
         self.warp = warp;
         if context.stage == Stage::Fragment {
             let registers = usize::from(context.layout.registers);
@@ -82,12 +82,12 @@ impl Io {
     }
 
     /// Lanes discard their pixels: they go on as helpers.
-    pub fn kill(&mut self, mask: Mask) {
+    pub(crate) fn kill(&mut self, mask: Mask) {
         self.killed |= mask;
     }
 
     /// A lane emits the vertex in the making.
-    pub fn emit(&mut self, lane: usize, stream: u8) {
+    pub(crate) fn emit(&mut self, lane: usize, stream: u8) {
         let number = self.emitted_words.len().checked_div(self.out.len()).unwrap_or(0);
         self.emitted[lane] += 1;
         for (row, written) in self.out.iter_mut().zip(&mut self.written) {
@@ -98,7 +98,7 @@ impl Io {
     }
 
     /// A lane ends a strip.
-    pub fn cut(&mut self, lane: usize, stream: u8) {
+    pub(crate) fn cut(&mut self, lane: usize, stream: u8) {
         self.events.push(Event { lane: lane as u8, stream, vertex: None });
     }
 }

@@ -83,7 +83,7 @@ pub(crate) struct BufferHints([usize; 64]);
 impl BufferHints {
     /// That of the instruction at this address.
     #[inline]
-    pub fn at(&mut self, pc: u32) -> &mut usize {
+    pub(crate) fn at(&mut self, pc: u32) -> &mut usize {
         let count = self.0.len();
         &mut self.0[pc as usize / 8 % count]
     }
@@ -98,12 +98,12 @@ impl Default for BufferHints {
 impl BlockState {
     /// Reports something about one instruction without stopping the run.
     #[cold]
-    pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
+    pub(crate) fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
         self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
     }
 
     /// Counts a memory request for the profile.
-    pub fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
+    pub(crate) fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
         if self.profile.is_none() {
             return;
         }

@@ -48,7 +48,7 @@ impl LaneVec {
 }
 
 /// The lanes of a mask, lowest first.
-pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
+pub(crate) fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let i = rest.trailing_zeros() as usize;
@@ -187,7 +187,7 @@ impl Src {
 
 /// Rows that operands with modifiers and results pass through.
 #[derive(Clone, Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     pub a: LaneVec,
     pub b: LaneVec,
     pub out: LaneVec,
@@ -199,7 +199,7 @@ pub struct Scratch {
 impl Scratch {
     /// A mask as kernels want it. It is the same for many instructions.
     #[inline]
-    pub fn take(&mut self, mask: Mask) -> &LaneVec {
+    pub(crate) fn take(&mut self, mask: Mask) -> &LaneVec {
         if self.take.0 != mask {
             self.take = (mask, LaneVec::expand(mask));
         }

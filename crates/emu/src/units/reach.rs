@@ -30,7 +30,7 @@ pub(super) struct Reach {
 impl Reach {
     /// The first word of a lane's access, from the lowest one on.
     #[inline]
-    pub fn word(&self, lane: usize, width: Width, bytes: &LaneVec) -> usize {
+    pub(super) fn word(&self, lane: usize, width: Width, bytes: &LaneVec) -> usize {
         match self.pattern {
             Pattern::Contiguous(first) => (lane - first) * width.regs() as usize,
             Pattern::Same(_) => 0,
@@ -40,7 +40,7 @@ impl Reach {
 
     /// Which byte of that it begins with.
     #[inline]
-    pub fn byte(&self, lane: usize, bytes: &LaneVec) -> u64 {
+    pub(super) fn byte(&self, lane: usize, bytes: &LaneVec) -> u64 {
         match self.pattern {
             Pattern::Contiguous(_) => 0,
             Pattern::Same(byte) => byte.into(),

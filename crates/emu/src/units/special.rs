@@ -10,7 +10,7 @@ pub(crate) struct ThreadNumbers(Vec<[LaneVec; 3]>);
 
 impl ThreadNumbers {
     /// Of blocks of this size.
-    pub fn new(size: [u32; 3]) -> ThreadNumbers {
+    pub(crate) fn new(size: [u32; 3]) -> ThreadNumbers {
         let threads = size.iter().product::<u32>() as usize;
         let mut warps = vec![[LaneVec::ZERO; 3]; threads.div_ceil(LANES)];
         let mut at = [0; 3];

@@ -85,7 +85,7 @@ impl Fmt {
     }
 
     /// Whether the sign bit is set.
-    pub fn is_neg(self, bits: u64) -> bool {
+    pub(crate) fn is_neg(self, bits: u64) -> bool {
         bits >> (self.bits() - 1) & 1 != 0
     }
 

@@ -99,7 +99,7 @@ fn has_plane(address: u32, kind: Interpolation) -> bool {
 }
 
 impl Inputs {
-    pub fn new(header: &Header) -> Inputs {
+    pub(crate) fn new(header: &Header) -> Inputs {
         let mut inputs = Inputs { words: [NONE; WORDS], planes: [NONE; WORDS] };
         let mut planes = 0;
         for (n, (address, kind)) in declared(header).enumerate() {

@@ -20,9 +20,9 @@ pub(super) const NONE: u8 = u8::MAX;
 
 impl Layout {
     /// No results.
-    pub const EMPTY: Layout = Layout { colors: [[NONE; 4]; 8], mask: NONE, depth: NONE, registers: 0 };
+    pub(crate) const EMPTY: Layout = Layout { colors: [[NONE; 4]; 8], mask: NONE, depth: NONE, registers: 0 };
 
-    pub fn new(header: &Header, chip: Chip) -> Layout {
+    pub(crate) fn new(header: &Header, chip: Chip) -> Layout {
         let mut layout = Layout::EMPTY;
         for (target, components) in layout.colors.iter_mut().enumerate() {
             let mask = header.color_mask(target as u32);
@@ -44,7 +44,7 @@ impl Layout {
     }
 
     /// Whether a register holds a result.
-    pub fn holds(&self, register: u8) -> bool {
+    pub(crate) fn holds(&self, register: u8) -> bool {
         register == self.mask
             || register == self.depth
             || self.colors.iter().flatten().any(|&r| r == register)

@@ -29,7 +29,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub fn texture(&mut self, bound: &Bound<'_>, index: u32) -> Result<Arc<Ready>, String> {
+    pub(crate) fn texture(&mut self, bound: &Bound<'_>, index: u32) -> Result<Arc<Ready>, String> {
         if let Some(known) = self.textures.get(&index) {
             return Ok(known.clone());
         }
@@ -38,7 +38,7 @@ impl Seen {
         Ok(texture)
     }
 
-    pub fn sampler(&mut self, bound: &Bound<'_>, index: u32) -> Result<Sampler, String> {
+    pub(crate) fn sampler(&mut self, bound: &Bound<'_>, index: u32) -> Result<Sampler, String> {
         if let Some(known) = self.samplers.get(&index) {
             return Ok(*known);
         }
@@ -48,7 +48,7 @@ impl Seen {
     }
 
     /// Forgets them, for another launch.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.textures.clear();
         self.samplers.clear();
     }

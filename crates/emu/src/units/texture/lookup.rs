@@ -26,7 +26,7 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    pub fn run(&self, cx: &mut Cx<'_>, a: &Args) -> Result<Channels, Trap> {
+    pub(super) fn run(&self, cx: &mut Cx<'_>, a: &Args) -> Result<Channels, Trap> {
         if self.texture.levels.is_empty() {
             return Ok([0; 4]);
         }

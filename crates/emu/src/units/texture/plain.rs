@@ -51,7 +51,7 @@ static FRACTIONS: [f32; 256] = {
 
 impl Plain {
     /// A texture, if it is one.
-    pub fn new(texture: &Texture, memory: &Memory) -> Option<Plain> {
+    pub(super) fn new(texture: &Texture, memory: &Memory) -> Option<Plain> {
         let bytes = texture.texels.bytes();
         let fractions = texture.texels.bytes_of_fractions()?;
         if texture.dim != Dim::D2 || texture.grid != (0, 0) || !matches!(bytes, 1 | 2 | 4) {
@@ -86,7 +86,7 @@ impl Plain {
     }
 
     /// One level at a place, filtered.
-    pub fn plane(
+    pub(super) fn plane(
         &self,
         memory: &Memory,
         sampler: &Sampler,
