@@ -14,6 +14,7 @@ use crate::units::reach::{Pattern, Reach, Target, reach};
 use nvir_base::num::float::{add32, ftz32, max32, min32};
 use nvir_base::num::int::sext;
 use nvir_hw::window;
+use nvir_simd::{Processor, Word};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a generic window begins.
@@ -231,26 +232,12 @@ fn load_reached(
     bytes: &LaneVec,
 ) {
     let all = reach.first..reach.first + reach.count;
-    let copied = is_copied(reach, mask, width);
+    let fetch = Fetch { processor: cx.env.processor, mask, width, reach, bytes };
     for k in 0..width.regs() as usize {
         let row = &mut w.regs[dst as usize + k];
         match reach.target {
-            Target::Global(b) => {
-                let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
-                if copied && let Some(words) = words.first_chunk() {
-                    cx.env.processor.load(words, &mut row.0);
-                    continue;
-                }
-                fetch(row, mask, (width, k), reach, bytes, words, |word| word.load(Relaxed));
-            }
-            Target::Shared => {
-                let words = &cx.block.shared[all.clone()];
-                if copied && let Some(words) = words.first_chunk() {
-                    cx.env.processor.copy(words, &mut row.0);
-                    continue;
-                }
-                fetch(row, mask, (width, k), reach, bytes, words, |word| *word);
-            }
+            Target::Global(b) => fetch.row(k, &cx.env.bound.memory.buffers[b].words[all.clone()], row),
+            Target::Shared => fetch.row(k, &cx.block.shared[all.clone()], row),
             Target::Local if matches!(reach.pattern, Pattern::Same(_)) => {
                 row.blend(mask, w.local.get(reach.first + k).unwrap_or(&LaneVec::ZERO));
             }
@@ -267,32 +254,44 @@ fn load_reached(
     }
 }
 
+/// A load of words that lanes share.
+struct Fetch<'a> {
+    processor: Processor,
+    mask: Mask,
+    width: Width,
+    reach: &'a Reach,
+    bytes: &'a LaneVec,
+}
+
+impl Fetch<'_> {
+    /// The word of each lane's access that is `k` behind its first.
+    #[inline(always)]
+    fn row<T: Word>(&self, k: usize, words: &[T], row: &mut LaneVec) {
+        let &Fetch { processor, mask, width, reach, bytes } = self;
+        let full = mask == Mask::MAX;
+        match (reach.pattern, words.first_chunk()) {
+            (Pattern::Same(_), _) if full => processor.fill(words[k].word(), &mut row.0),
+            (Pattern::Same(_), _) => row.blend(mask, &LaneVec::splat(words[k].word())),
+            (Pattern::Contiguous(_), Some(words)) if full && width == Width::B32 => processor.load(words, &mut row.0),
+            (Pattern::Scattered, _) if full => processor.gather(&words[k..], &bytes.0, &mut row.0),
+            (Pattern::Scattered, _) => {
+                let mut all = LaneVec::ZERO;
+                processor.gather(&words[k..], &bytes.0, &mut all.0);
+                processor.merge(mask, &all.0, &mut row.0);
+            }
+            (Pattern::Contiguous(_), _) => {
+                for l in lanes(mask) {
+                    row.0[l] = words[reach.word(l, width, bytes) + k].word();
+                }
+            }
+        }
+    }
+}
+
 /// Whether the words of a request are those of a row.
 #[inline]
 fn is_copied(reach: &Reach, mask: Mask, width: Width) -> bool {
     matches!(reach.pattern, Pattern::Contiguous(_)) && mask == Mask::MAX && width == Width::B32
-}
-
-/// The word of an access that is `k` behind its first, of each lane.
-#[inline(always)]
-fn fetch<T>(
-    row: &mut LaneVec,
-    mask: Mask,
-    (width, k): (Width, usize),
-    reach: &Reach,
-    bytes: &LaneVec,
-    words: &[T],
-    read: impl Fn(&T) -> u32,
-) {
-    match reach.pattern {
-        Pattern::Same(_) => row.blend(mask, &LaneVec::splat(read(&words[k]))),
-        _ if mask == Mask::MAX => {
-            for l in 0..LANES {
-                row.0[l] = read(&words[reach.word(l, width, bytes) + k]);
-            }
-        }
-        _ => lanes(mask).for_each(|l| row.0[l] = read(&words[reach.word(l, width, bytes) + k])),
-    }
 }
 
 fn put(w: &mut Warp, dst: u8, n: usize, mask: Mask, rows: &[LaneVec; 4]) {
