@@ -272,7 +272,9 @@ impl Fetch<'_> {
         match (reach.pattern, words.first_chunk()) {
             (Pattern::Same(_), _) if full => processor.fill(words[k].word(), &mut row.0),
             (Pattern::Same(_), _) => row.blend(mask, &LaneVec::splat(words[k].word())),
-            (Pattern::Contiguous(_), Some(words)) if full && width == Width::B32 => processor.load(words, &mut row.0),
+            (Pattern::Contiguous(_), Some(words)) if full && width == Width::B32 => {
+                processor.load(words, &mut row.0)
+            }
             (Pattern::Scattered, _) if full => processor.gather(&words[k..], &bytes.0, &mut row.0),
             (Pattern::Scattered, _) => {
                 let mut all = LaneVec::ZERO;
