@@ -63,7 +63,6 @@ pub mod remark;
 // What the compiler is made of: for nvir's own tests and program. It changes without notice.
 mod analysis;
 mod emit;
-#[allow(unreachable_pub)]
 pub mod front;
 // Fields and variants are named as the listing has them, which `nvir ir` explains.
 #[allow(missing_docs)]

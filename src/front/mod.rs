@@ -3,7 +3,7 @@
 //! Each front-end has a `parse` (text to syntax tree) and a `program` (a [`Request`] to IR). Both find several
 //! errors at once.
 
-pub mod common;
+pub(crate) mod common;
 pub mod nir;
 pub mod tgsi;
 

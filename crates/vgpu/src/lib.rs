@@ -12,8 +12,6 @@
 //! macros), `engine` (what methods do, a file a class), `shader` (programs, what is bound to them,
 //! their launches), `image` (rows, blocks, texels). `device` is what engines share.
 
-#![allow(unreachable_pub)]
-
 mod device;
 mod engine;
 mod error;
@@ -31,10 +29,8 @@ pub use device::{MethodLocation, WriteKind, Written};
 pub use engine::{compute, registers};
 pub use error::{Error, ErrorKind};
 pub use file::backing::{Backing, Owned};
-pub use file::gpu::{
-    BufferUse, ChannelFault, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer,
-    Space,
-};
+pub use file::calls::{BufferUse, ChannelFault, ChannelInfo, GemInfo, GemNew, Push, Space};
+pub use file::gpu::{Config, File, Gpu, OnFault, SharedBuffer};
 pub use image::texture;
 pub use nvir_emu::{Memory, Words};
 

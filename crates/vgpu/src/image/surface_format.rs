@@ -56,44 +56,44 @@ impl From<Color> for SurfaceFormat {
 
 impl SurfaceFormat {
     /// The format with this number.
-    pub fn from_code(code: u32) -> Option<SurfaceFormat> {
+    pub(crate) fn from_code(code: u32) -> Option<SurfaceFormat> {
         Color::from_code(code).map(SurfaceFormat::from)
     }
 
     /// As surfaces of kernels see it.
-    pub fn format(&self) -> Layout {
+    pub(crate) fn format(&self) -> Layout {
         self.color.format
     }
 
     /// Bytes of a texel.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.color.format.bytes() as usize
     }
 
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         self.color.format.kind
     }
 
     /// Channels are integers, which are never converted to or from fractions.
-    pub fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         matches!(self.kind(), Kind::Uint | Kind::Sint)
     }
 
     /// Whether red is all there is.
-    pub fn has_red_alone(&self) -> bool {
+    pub(crate) fn has_red_alone(&self) -> bool {
         self.color.alpha == Alpha::Plain && self.color.format.channels() == 1
     }
 
-    pub fn is_signed(&self) -> bool {
+    pub(crate) fn is_signed(&self) -> bool {
         self.kind() == Kind::Sint
     }
 
-    pub fn is_srgb(&self) -> bool {
+    pub(crate) fn is_srgb(&self) -> bool {
         self.color.srgb
     }
 
     /// Red, green, blue and alpha of the texel in the first bytes: bits of f32, or integers.
-    pub fn decode(&self, bytes: &[u8]) -> Channels {
+    pub(crate) fn decode(&self, bytes: &[u8]) -> Channels {
         let mut words = [[0u8; 4]; 4];
         for (word, part) in words.iter_mut().zip(bytes[..self.bytes()].chunks(4)) {
             word[..part.len()].copy_from_slice(part);
@@ -102,7 +102,7 @@ impl SurfaceFormat {
     }
 
     /// Writes the texel into the first bytes.
-    pub fn encode(&self, c: Channels, bytes: &mut [u8]) {
+    pub(crate) fn encode(&self, c: Channels, bytes: &mut [u8]) {
         let words = self.pack(c).map(u32::to_le_bytes);
         for (part, word) in bytes[..self.bytes()].chunks_mut(4).zip(words) {
             part.copy_from_slice(&word[..part.len()]);
@@ -111,7 +111,7 @@ impl SurfaceFormat {
 
     /// As [`SurfaceFormat::decode`], from words.
     #[inline]
-    pub fn unpack(&self, raw: Raw) -> Channels {
+    pub(crate) fn unpack(&self, raw: Raw) -> Channels {
         let bytes = raw[0].to_le_bytes();
         let fractions = || bytes.map(|b| f32::from(b) / 255.0);
         let mut c = match self.codec {
@@ -141,7 +141,7 @@ impl SurfaceFormat {
 
     /// As [`SurfaceFormat::encode`], to words. What the format ignores is written as one.
     #[inline]
-    pub fn pack(&self, mut c: Channels) -> Raw {
+    pub(crate) fn pack(&self, mut c: Channels) -> Raw {
         match self.color.alpha {
             Alpha::Plain => {}
             Alpha::Ignored => c[3] = if self.is_integer() { 1 } else { ONE },
@@ -166,7 +166,7 @@ impl SurfaceFormat {
     }
 
     /// As [`SurfaceFormat::pack`], many at once, where they are words that few instructions make.
-    pub fn pack_words<const N: usize>(&self, c: &[&[u32; N]; 4]) -> Option<[u32; N]> {
+    pub(crate) fn pack_words<const N: usize>(&self, c: &[&[u32; N]; 4]) -> Option<[u32; N]> {
         let (low, high) = match self.codec {
             Codec::Rgba8 => (0, 2),
             Codec::Bgra8 => (2, 0),
@@ -184,7 +184,7 @@ impl SurfaceFormat {
     }
 
     /// The bits of the texel that these channels (r, g, b, a) occupy; those of ignored channels follow alpha.
-    pub fn mask_words(&self, channels: [bool; 4]) -> Raw {
+    pub(crate) fn mask_words(&self, channels: [bool; 4]) -> Raw {
         let mut stored = channels;
         if self.color.alpha == Alpha::Only {
             stored = [channels[3]; 4];
@@ -204,7 +204,7 @@ impl SurfaceFormat {
     }
 
     /// The same as bytes.
-    pub fn mask(&self, channels: [bool; 4]) -> Vec<u8> {
+    pub(crate) fn mask(&self, channels: [bool; 4]) -> Vec<u8> {
         let bytes = self.mask_words(channels).map(u32::to_le_bytes);
         bytes.as_flattened()[..self.bytes()].to_vec()
     }

@@ -49,7 +49,7 @@ const MAX_ROWS: u32 = 1 << 20;
 const MAX_GOBS: u32 = 5;
 
 impl ImageOperand {
-    pub fn blocks(b: Blocks) -> EngineResult<ImageOperand> {
+    pub(crate) fn blocks(b: Blocks) -> EngineResult<ImageOperand> {
         let tile = TileMode(b.tile_mode & 0xfff);
         if b.tile_mode & 15 != 0 || tile.gobs_y() > MAX_GOBS || tile.shift_z() > MAX_GOBS {
             return Err(format!("tile mode {:#x} does not exist", b.tile_mode & 0xfff));
@@ -72,7 +72,7 @@ impl ImageOperand {
     }
 
     /// The part of it that begins `x` bytes and `y` rows further.
-    pub fn at(self, dx: u64, dy: u64) -> ImageOperand {
+    pub(crate) fn at(self, dx: u64, dy: u64) -> ImageOperand {
         match self {
             ImageOperand::Pitch { address, pitch } => {
                 ImageOperand::Pitch { address: row_address(address, pitch, dy).wrapping_add(dx), pitch }
@@ -96,7 +96,7 @@ impl ImageOperand {
     }
 
     /// The bytes of a row, from the rectangle's first on.
-    pub fn read_row(&self, memory: &Memory, row: u64, out: &mut [u8]) -> EngineResult {
+    pub(crate) fn read_row(&self, memory: &Memory, row: u64, out: &mut [u8]) -> EngineResult {
         match *self {
             ImageOperand::Pitch { address, pitch } => {
                 memory.read_into(row_address(address, pitch, row), out).map_err(|e| e.to_string())
@@ -118,7 +118,7 @@ impl ImageOperand {
     }
 
     /// Writes a row, from the rectangle's first byte on.
-    pub fn write_row(&self, memory: &Memory, row: u64, bytes: &[u8]) -> EngineResult {
+    pub(crate) fn write_row(&self, memory: &Memory, row: u64, bytes: &[u8]) -> EngineResult {
         match *self {
             ImageOperand::Pitch { address, pitch } => {
                 memory.write(row_address(address, pitch, row), bytes).map_err(|e| e.to_string())
@@ -140,7 +140,7 @@ impl ImageOperand {
     }
 
     /// Tells the device what a rectangle's writer writes.
-    pub fn log_write(&self, device: &mut Device, bytes: u64, rows: u64) {
+    pub(crate) fn log_write(&self, device: &mut Device, bytes: u64, rows: u64) {
         if device.written.is_none() || rows == 0 {
             return;
         }

@@ -117,7 +117,7 @@ pub(super) struct Kernels {
 
 impl Kernels {
     /// A launch of a kernel begins.
-    pub fn launched(
+    pub(super) fn launched(
         &mut self,
         kernel: &Kernel<'_>,
         program: &Arc<Program>,
@@ -132,7 +132,7 @@ impl Kernels {
     }
 
     /// Counts a launch of a program; whether it is the first.
-    pub fn count(&mut self, program: &Arc<Program>, stage: Stage, address: u64) -> bool {
+    pub(super) fn count(&mut self, program: &Arc<Program>, stage: Stage, address: u64) -> bool {
         let key = Arc::as_ptr(program) as usize;
         if let Some(&at) = self.index.get(&key) {
             self.all[at].launches += 1;
@@ -153,7 +153,7 @@ impl Kernels {
         true
     }
 
-    pub fn ran(&mut self, program: &Program, stats: Stats) {
+    pub(super) fn ran(&mut self, program: &Program, stats: Stats) {
         let Some(&at) = self.index.get(&(std::ptr::from_ref(program) as usize)) else { return };
         let kernel = &mut self.all[at];
         kernel.warp_instructions += stats.warp_instructions;
@@ -163,7 +163,7 @@ impl Kernels {
         }
     }
 
-    pub fn profile(&self) -> &[KernelProfile] {
+    pub(super) fn profile(&self) -> &[KernelProfile] {
         &self.all
     }
 }

@@ -6,35 +6,23 @@
 use super::assemble::{Adjacent, Assembler, MAX_PENDING, Primitives, Topology};
 use super::bindings::{self, Program, Slot};
 use super::fetch::{Bytes, Plan, Vertex};
-use super::query::Counters;
 use super::regs::View;
-use super::{State, ThreeD, pipeline};
+use super::state::{Sequence, State};
+use super::{ThreeD, pipeline};
 use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::condition;
-use nvir_emu::stage::batch::{AttributeBuffer, Defaults, Slots};
+use nvir_emu::stage::batch::{AttributeBuffer, Defaults};
 use nvir_hw::method::condition::COND_ADDRESS_HIGH;
 use nvir_hw::method::shader::CODE_ADDRESS_HIGH;
 use nvir_hw::method::three_d::*;
 use nvir_hw::word::{VertexBegin, VertexIdMode};
-use std::sync::Arc;
 
 /// Vertices of a batch, at most.
 const BATCH: usize = 1 << 15;
 
 /// Entries of the cache of shaded vertices.
 const CACHED: usize = 1 << 12;
-
-/// A sequence of vertices.
-pub(super) struct Sequence {
-    pub topology: Topology,
-    instance: u32,
-    pub vertex: Program,
-    slots: Arc<Slots>,
-    assembler: Assembler,
-    /// The counters when it began.
-    before: Counters,
-}
 
 /// What is kept from sequence to sequence: its memory.
 #[derive(Default)]

@@ -36,7 +36,7 @@ impl Default for Current {
 
 impl Current {
     /// VTX_ATTR_DATA(`n`), of the attribute that VTX_ATTR_DEFINE names.
-    pub fn data(&mut self, r: &Registers, n: u32, value: u32) -> EngineResult {
+    pub(super) fn data(&mut self, r: &Registers, n: u32, value: u32) -> EngineResult {
         let define = AttributeDefine::from_bits(r.get(VTX_ATTR_DEFINE));
         let ty = Type::from_code(define.ty()).filter(|_| define.size() == AttributeDefine::WORDS);
         let ty = ty.ok_or_else(|| format!("VTX_ATTR_DEFINE {:#x} names no type", define.into_bits()))?;
@@ -115,16 +115,16 @@ pub(super) struct Bytes<'m> {
 }
 
 impl<'m> Bytes<'m> {
-    pub fn of(memory: &'m Memory, address: u64) -> Option<Bytes<'m>> {
+    pub(super) fn of(memory: &'m Memory, address: u64) -> Option<Bytes<'m>> {
         Some(Bytes { words: memory.words_from(address & !3)?, skip: address & 3 })
     }
 
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         (self.words.len() as u64 * 4).saturating_sub(self.skip)
     }
 
     /// Up to 16 bytes at an offset, all of which are there.
-    pub fn load(&self, offset: u64, bytes: u64) -> u128 {
+    pub(super) fn load(&self, offset: u64, bytes: u64) -> u128 {
         let at = offset + self.skip;
         let first = (at / 4) as usize;
         let last = ((at + bytes - 1) / 4) as usize;
@@ -193,7 +193,7 @@ pub(super) struct Vertex {
 
 impl<'m> Plan<'m> {
     /// What the registers say for a program that reads these slots, in one instance.
-    pub fn new(
+    pub(super) fn new(
         r: &Registers,
         current: &Current,
         memory: &'m Memory,
@@ -226,7 +226,7 @@ impl<'m> Plan<'m> {
     }
 
     /// Appends rows for vertices.
-    pub fn fetch(&self, vertices: &[Vertex], to: &mut AttributeBuffer) {
+    pub(super) fn fetch(&self, vertices: &[Vertex], to: &mut AttributeBuffer) {
         let first = to.len();
         to.resize(first + vertices.len());
         for (slots, source) in &self.attributes {

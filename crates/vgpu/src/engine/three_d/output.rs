@@ -32,7 +32,7 @@ pub(super) struct FragmentState {
 }
 
 impl FragmentState {
-    pub fn new(view: View<'_>) -> EngineResult<FragmentState> {
+    pub(super) fn new(view: View<'_>) -> EngineResult<FragmentState> {
         let samples = view.sample_state();
         let control = view.multisample_control();
         let multisampled = samples.at == raster::SampleAt::Samples;
@@ -108,7 +108,7 @@ impl<'m> Work<'_, 'm> {
 
 impl Output {
     /// Gives the program its quads. How many pixels it runs for.
-    pub fn prepare(&mut self, work: &Work<'_, '_>, fragments: &mut Fragments) -> EngineResult<u64> {
+    pub(super) fn prepare(&mut self, work: &Work<'_, '_>, fragments: &mut Fragments) -> EngineResult<u64> {
         self.origins.clear();
         self.passed_early = 0;
         let mut pixels = 0;
@@ -141,7 +141,7 @@ impl Output {
     }
 
     /// Writes what the program left. How many samples passed the tests of depth and stencil.
-    pub fn write(
+    pub(super) fn write(
         &mut self,
         work: &Work<'_, '_>,
         fragments: &Fragments,

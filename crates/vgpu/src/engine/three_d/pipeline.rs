@@ -6,12 +6,12 @@
 
 use super::assemble::{ALL_EDGES, Adjacent, Assembler, Primitives, STIPPLE_RESET, Shape, Topology};
 use super::bindings::{Program, Slot};
-use super::draw::Sequence;
 use super::feedback::{self, Feedback};
 use super::fragments::{Back, Source};
 use super::query::Counters;
+use super::regs::View;
+use super::state::{Sequence, State};
 use super::tessellator::{Levels, Mode, Tessellation, tessellate};
-use super::{State, regs::View};
 use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
@@ -73,12 +73,17 @@ pub(super) struct Stages<'a> {
 
 impl Stages<'_> {
     /// The header of a stage's program, if it has one.
-    pub fn program(&self, slot: Slot) -> Option<&Program> {
+    pub(super) fn program(&self, slot: Slot) -> Option<&Program> {
         self.programs[slot.binding()].as_ref()
     }
 
     /// Runs a stage, if it has a program.
-    pub fn run(&mut self, slot: Slot, input: &Input<'_>, results: &mut Results) -> Result<(), Failure> {
+    pub(super) fn run(
+        &mut self,
+        slot: Slot,
+        input: &Input<'_>,
+        results: &mut Results,
+    ) -> Result<(), Failure> {
         let n = slot.binding();
         let (Some(program), Some(bound)) = (&self.programs[n], &self.bound[n]) else { return Ok(()) };
         self.launcher.drawn(&program.code, slot.stage(), program.address);
@@ -89,12 +94,12 @@ impl Stages<'_> {
 
 impl Pipeline {
     /// The vertex program of the draw before.
-    pub fn vertex_program(&mut self) -> Option<Program> {
+    pub(super) fn vertex_program(&mut self) -> Option<Program> {
         self.programs[Slot::Vertex.binding()].take()
     }
 
     /// Draws a batch.
-    pub fn run(
+    pub(super) fn run(
         &mut self,
         device: &mut Device,
         draw: &Draw<'_>,

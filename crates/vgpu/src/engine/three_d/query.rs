@@ -28,7 +28,7 @@ pub(super) struct Counters {
 
 impl Counters {
     /// What a report says.
-    pub fn report(&self, get: QueryGet, feedback: &Feedback) -> u64 {
+    pub(super) fn report(&self, get: QueryGet, feedback: &Feedback) -> u64 {
         let stream = get.stream() as usize % STREAMS;
         let lost = |n: usize| feedback.wanted[n] - feedback.written[n];
         match get.select() {

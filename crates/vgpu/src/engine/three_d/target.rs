@@ -48,7 +48,7 @@ pub(super) struct Layer<'m> {
 
 impl<'m> Targets<'m> {
     /// What the registers say.
-    pub fn new(view: View<'_>, memory: &'m Memory, header: &Header) -> EngineResult<Targets<'m>> {
+    pub(super) fn new(view: View<'_>, memory: &'m Memory, header: &Header) -> EngineResult<Targets<'m>> {
         let grid = view.samples().grid;
         let mut targets =
             Targets { memory, colors: Vec::new(), zeta: None, grid, extent: Rect::ALL, layers: u32::MAX };
@@ -83,12 +83,16 @@ impl<'m> Targets<'m> {
     }
 
     /// The format of the depth buffer.
-    pub fn zeta_format(&self) -> Option<Zeta> {
+    pub(super) fn zeta_format(&self) -> Option<Zeta> {
         self.zeta.as_ref().map(|z| z.format)
     }
 
     /// A layer of all targets, the one that is there already if it is that.
-    pub fn switch<'l>(&self, layer: &'l mut Option<Layer<'m>>, number: u32) -> EngineResult<&'l Layer<'m>> {
+    pub(super) fn switch<'l>(
+        &self,
+        layer: &'l mut Option<Layer<'m>>,
+        number: u32,
+    ) -> EngineResult<&'l Layer<'m>> {
         if layer.as_ref().is_none_or(|l| l.number != number) {
             *layer = Some(self.layer(number)?);
         }
@@ -112,7 +116,7 @@ impl<'m> Targets<'m> {
     }
 
     /// The samples of a quad that pass the tests of depth and stencil.
-    pub fn test<'d>(
+    pub(super) fn test<'d>(
         &self,
         layer: &Layer<'m>,
         cover: [u8; 4],
@@ -128,7 +132,7 @@ impl<'m> Targets<'m> {
     }
 
     /// Whether there is anything to test or to write of depth and stencil.
-    pub fn has_tests(&self) -> bool {
+    pub(super) fn has_tests(&self) -> bool {
         self.zeta.as_ref().is_some_and(|z| !z.rop.does_nothing())
     }
 }

@@ -1,7 +1,7 @@
 //! Whole primitives: what is covered, by hand-computed values, and meshes of which each sample is covered once.
 
 use super::super::assemble::{EDGES, STIPPLE_RESET};
-use super::super::clip::{Outside, Transform};
+use super::super::clip::{ClipState, DepthRange, Outside, Transform};
 use super::*;
 
 pub(super) fn state(count: u32) -> RasterState {

@@ -66,7 +66,7 @@ pub(super) struct Band {
 
 impl Rasterizer {
     /// Draws a triangle, or, if it is very large, the first rows of it: see [`Rasterizer::is_unfinished`].
-    pub fn triangle(&mut self, corners: [&Corner; 3], source: Source, batch: &mut Batch) -> Outcome {
+    pub(crate) fn triangle(&mut self, corners: [&Corner; 3], source: Source, batch: &mut Batch) -> Outcome {
         match self.state.clip.clip(corners) {
             Clipped::Nothing => Outcome::Clipped,
             Clipped::Whole(whole) => self.polygon(corners, &whole, Some(&whole), source, batch),
@@ -151,12 +151,12 @@ impl Rasterizer {
 
     /// Whether a polygon has rows left: it is so large that only a band of it was drawn. [`Rasterizer::resume`] draws the
     /// next one, and must be called until there is none before another primitive is drawn.
-    pub fn is_unfinished(&self) -> bool {
+    pub(crate) fn is_unfinished(&self) -> bool {
         !self.unfinished.is_empty()
     }
 
     /// Draws the next band of a large polygon. The batch may have been cleared since.
-    pub fn resume(&mut self, batch: &mut Batch) {
+    pub(crate) fn resume(&mut self, batch: &mut Batch) {
         if let Some(Band { piece, first }) = self.unfinished.pop() {
             self.band(piece, first, batch);
         }

@@ -28,7 +28,7 @@ pub(crate) enum Factor {
 
 impl Factor {
     /// By the numbers that Mesa sends: GL's with bit 14 set.
-    pub fn from_code(code: u32) -> Option<Factor> {
+    pub(crate) fn from_code(code: u32) -> Option<Factor> {
         use Factor::*;
         const GL: [Factor; 9] = [
             SourceColor,
@@ -86,7 +86,7 @@ impl Factor {
     }
 
     /// Whether it needs the fragment's second output.
-    pub fn is_dual(self) -> bool {
+    pub(crate) fn is_dual(self) -> bool {
         use Factor::*;
         matches!(self, Source1Color | OneMinusSource1Color | Source1Alpha | OneMinusSource1Alpha)
     }
@@ -106,7 +106,7 @@ pub(crate) enum Operation {
 
 impl Operation {
     /// By GL's numbers.
-    pub fn from_code(code: u32) -> Option<Operation> {
+    pub(crate) fn from_code(code: u32) -> Option<Operation> {
         Some(match code {
             0x8006 => Operation::Add,
             0x8007 => Operation::Min,
@@ -157,7 +157,7 @@ pub(super) enum Range {
 
 impl Range {
     #[inline]
-    pub fn clamp(self, v: f32) -> f32 {
+    pub(super) fn clamp(self, v: f32) -> f32 {
         let low = match self {
             Range::Float => return v,
             Range::Unsigned => 0.0,
@@ -258,13 +258,13 @@ pub(crate) struct LogicOp(u8);
 
 impl LogicOp {
     /// By GL's numbers, 0x1500 (clear) to 0x150f (set).
-    pub fn from_code(code: u32) -> Option<LogicOp> {
+    pub(crate) fn from_code(code: u32) -> Option<LogicOp> {
         (0x1500..0x1510).contains(&code).then_some(LogicOp(code as u8 & 15))
     }
 
     /// The low bits of the number say for which of (1, 1), (1, 0), (0, 1), (0, 0) of source and destination the result is 1.
     #[inline]
-    pub fn apply(self, source: u32, destination: u32) -> u32 {
+    pub(crate) fn apply(self, source: u32, destination: u32) -> u32 {
         let on = |bit: u8, v: u32| if self.0 >> bit & 1 != 0 { v } else { 0 };
         on(0, source & destination)
             | on(1, source & !destination)

@@ -52,7 +52,7 @@ pub(crate) struct ColorTarget {
 impl ColorTarget {
     /// Integer targets do not blend and are not clamped; the logic operation switches blending off and does not work on floats
     /// and sRGB.
-    pub fn new(state: &ColorState) -> ColorTarget {
+    pub(crate) fn new(state: &ColorState) -> ColorTarget {
         let format = SurfaceFormat::from(state.format);
         let range = match format.kind() {
             Kind::Unorm => Range::Unsigned,
@@ -72,12 +72,12 @@ impl ColorTarget {
     }
 
     /// Whether it never changes the target.
-    pub fn writes_nothing(&self) -> bool {
+    pub(crate) fn writes_nothing(&self) -> bool {
         self.way == Way::None
     }
 
     /// Whether blending needs the second output.
-    pub fn is_dual(&self) -> bool {
+    pub(crate) fn is_dual(&self) -> bool {
         let Way::Blend(blend, _) = self.way else { return false };
         [blend.color, blend.alpha].iter().any(|e| e.source.is_dual() || e.destination.is_dual())
     }
@@ -85,7 +85,7 @@ impl ColorTarget {
     /// Writes the covered samples of a quad: its colours, and the second output's for dual-source blending. `x` and `y`
     /// are even.
     #[inline]
-    pub fn quad(
+    pub(crate) fn quad(
         &self,
         surface: &Surface<'_>,
         x: u32,
@@ -115,7 +115,7 @@ impl ColorTarget {
     }
 
     /// The texels of many pixels, where they are words of fractions that replace what is there.
-    pub fn texels<const N: usize>(&self, colors: &[&[u32; N]; 4]) -> Option<[u32; N]> {
+    pub(crate) fn texels<const N: usize>(&self, colors: &[&[u32; N]; 4]) -> Option<[u32; N]> {
         let replaces = (self.way, self.mask) == (Way::Store, None);
         if replaces { self.format.pack_words(colors) } else { None }
     }

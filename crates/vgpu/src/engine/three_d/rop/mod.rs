@@ -28,7 +28,7 @@ pub(crate) enum Compare {
 
 impl Compare {
     /// By GL's numbers, 0x200 to 0x207.
-    pub fn from_code(code: u32) -> Option<Compare> {
+    pub(super) fn from_code(code: u32) -> Option<Compare> {
         use Compare::*;
         let all = [Never, Less, Equal, LessOrEqual, Greater, NotEqual, GreaterOrEqual, Always];
         all.get(code.checked_sub(0x200)? as usize).copied()
@@ -36,7 +36,7 @@ impl Compare {
 
     /// Whether `new` passes against `old`. With NaN only [`Compare::NotEqual`] and [`Compare::Always`] do.
     #[inline]
-    pub fn passes<T: PartialOrd>(self, new: T, old: T) -> bool {
+    pub(super) fn passes<T: PartialOrd>(self, new: T, old: T) -> bool {
         match self {
             Compare::Never => false,
             Compare::Less => new < old,

@@ -29,7 +29,13 @@ pub(crate) struct Surface<'a> {
 
 impl<'a> Surface<'a> {
     /// A layer whose memory begins with `words`.
-    pub fn new(words: &'a [AtomicU32], level: Level, z: u32, bytes: usize, grid: (u32, u32)) -> Surface<'a> {
+    pub(crate) fn new(
+        words: &'a [AtomicU32],
+        level: Level,
+        z: u32,
+        bytes: usize,
+        grid: (u32, u32),
+    ) -> Surface<'a> {
         let (right, down) = match level.order {
             Order::Pitch => (bytes, level.pitch as usize),
             // The next run of a row is four runs further.
@@ -49,13 +55,13 @@ impl<'a> Surface<'a> {
     }
 
     /// Whether all of its texels lie in the memory.
-    pub fn fits(&self) -> bool {
+    pub(crate) fn fits(&self) -> bool {
         self.end <= self.words.len() as u64 * 4
     }
 
     /// Whether a pixel is one texel.
     #[inline]
-    pub fn has_one_sample(&self) -> bool {
+    pub(crate) fn has_one_sample(&self) -> bool {
         self.grid == (0, 0)
     }
 
@@ -66,21 +72,21 @@ impl<'a> Surface<'a> {
 
     /// Where the four pixels of a quad lie, if they are one texel each.
     #[inline]
-    pub fn quad(&self, x: u32, y: u32) -> [usize; 4] {
+    pub(crate) fn quad(&self, x: u32, y: u32) -> [usize; 4] {
         let first = self.texel(x, y);
         self.deltas.map(|delta| first + delta)
     }
 
     /// Where a sample of a pixel lies.
     #[inline]
-    pub fn sample(&self, x: u32, y: u32, sample: u32) -> usize {
+    pub(crate) fn sample(&self, x: u32, y: u32, sample: u32) -> usize {
         let (column, row) = SAMPLE_POSITIONS[sample as usize & 7];
         self.texel((x << self.grid.0) + column, (y << self.grid.1) + row)
     }
 
     /// Calls a function with pixel, sample and place of each covered sample.
     #[inline]
-    pub fn covered(&self, x: u32, y: u32, cover: [u8; 4], mut each: impl FnMut(usize, u32, usize)) {
+    pub(crate) fn covered(&self, x: u32, y: u32, cover: [u8; 4], mut each: impl FnMut(usize, u32, usize)) {
         if self.has_one_sample() {
             for (pixel, (at, cover)) in self.quad(x, y).into_iter().zip(cover).enumerate() {
                 if cover & 1 != 0 {
@@ -101,7 +107,7 @@ impl<'a> Surface<'a> {
 
     /// Writes the covered samples of a quad, whose texels are words: one for each pixel.
     #[inline]
-    pub fn store_words(&self, [x, y]: [u32; 2], cover: [u8; 4], texels: &[u32]) {
+    pub(crate) fn store_words(&self, [x, y]: [u32; 2], cover: [u8; 4], texels: &[u32]) {
         self.covered(x, y, cover, |pixel, _, at| self.set_word(at, texels[pixel]));
     }
 
@@ -119,7 +125,7 @@ impl<'a> Surface<'a> {
 
     /// The texel at a place.
     #[inline]
-    pub fn load(&self, at: usize) -> Raw {
+    pub(crate) fn load(&self, at: usize) -> Raw {
         match self.bytes {
             4 => [self.word(at), 0, 0, 0],
             8 => [self.word(at), self.word(at + 4), 0, 0],
@@ -136,7 +142,7 @@ impl<'a> Surface<'a> {
 
     /// Writes the texel at a place.
     #[inline]
-    pub fn store(&self, at: usize, raw: Raw) {
+    pub(crate) fn store(&self, at: usize, raw: Raw) {
         if self.bytes < 4 {
             let shift = at % 4 * 8;
             let field = self.field() << shift;
