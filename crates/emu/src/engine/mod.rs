@@ -16,6 +16,7 @@ pub use crate::trap::Trap;
 pub use lockstep::Lockstep;
 
 mod lockstep;
+pub mod open;
 
 use crate::interpreter;
 use std::fmt::Debug;
