@@ -11,6 +11,7 @@ use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, InitRegs, InjectedFault, OptLevel, Options, Sanitize};
 use nvir::diag::visible;
 use nvir_driver::Device;
+use nvir_emu_jit::Choice;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
 use nvir_fixture::run::{Loaded, Outcome, Settings, TestReport};
@@ -103,6 +104,10 @@ pub(crate) struct How {
     /// Warp instructions that one launch may execute
     #[arg(long, default_value_t = 1 << 28, value_name = "N", help_heading = "Limits and launch")]
     pub step_limit: u64,
+    /// What executes programs: the `interpreter`; host code, `compiled` from what runs often; or `both`, which compares them after
+    /// each basic block and stops at the first difference
+    #[arg(long, default_value_t, value_name = "ENGINE", help_heading = "Limits and launch")]
+    pub engine: Choice,
     /// Run through the driver, with the real command stream: on the virtual GPU (`virtual`), or on a card (its render
     /// node; see `nvir devices`). Checks and limits are the virtual GPU's; trace and profile are the emulator's alone
     #[arg(long, value_name = "DEVICE", help_heading = "Limits and launch")]
@@ -133,6 +138,7 @@ impl How {
             checks,
             faults: self.max_faults,
             step_limit: self.step_limit,
+            engine: self.engine.engine(),
             ..Settings::default()
         })
     }

@@ -18,6 +18,8 @@
 
 mod bank;
 mod check;
+// Engines in other crates see micro-ops (`engine::open`), whose names are those of the machine.
+#[allow(missing_docs)]
 mod code;
 mod cx;
 pub mod engine;
@@ -29,6 +31,7 @@ mod memory;
 mod options;
 mod run;
 pub mod stage;
+#[allow(missing_docs)]
 mod state;
 mod stats;
 pub mod texel;
@@ -47,5 +50,5 @@ pub use options::Options;
 pub use run::grid::{run, thread_limit};
 pub use state::warp::Side;
 pub use stats::{PcProfile, Profile, Stats};
-pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
-pub use units::texture::{Source, Texels, Texture, TextureSource};
+pub use texel::{Channels, decode as decode_texel, decode_channel, encode as encode_texel, field};
+pub use units::texture::{FractionByte, Source, Texels, Texture, TextureSource};

@@ -80,6 +80,8 @@ targets! {
         "IR that hardly ever comes back, in every construct, against an evaluator of warps";
     "whole-warp" 40 "compared" whole_warp::case, whole_warp::input:
         "TGSI kernels whose tail runs with all lanes, against the interpreter: blocks of any shape, few registers";
+    "engines" 30 "compared" whole_warp::engines, whole_warp::input:
+        "the same by the compiled engine of the emulator, alone and block by block against the interpreter";
     "mutants-tgsi" 1500 "accepted" mutation::programs::tgsi, mutation::programs::tgsi_input:
         "mutated TGSI: a result or a diagnostic with a place";
     "mutants-nir" 1500 "accepted" mutation::programs::nir, mutation::programs::nir_input:
@@ -94,6 +96,8 @@ targets! {
         "mutated fixtures";
     "vgpu-commands" 300 "more than one submission" vgpu::commands, vgpu::commands_input:
         "mutated command streams on the virtual GPU";
+    "vgpu-draws" 100 "more than one submission" vgpu::draws, vgpu::draws_input:
+        "recorded draws on the virtual GPU with mutated state: sizes, formats, strides, limits, levels, programs";
     "vgpu-recordings" 60 "replayed" vgpu::recording, vgpu::recording_input:
         "mutated recordings of the virtual GPU, replayed";
     "ptx" 4 "compared" ptx::case, ptx::input, unless ptx::missing:

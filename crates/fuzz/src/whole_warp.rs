@@ -5,8 +5,11 @@ mod text;
 use crate::config::Config;
 use crate::runner::Tally;
 use arbitrary::Unstructured;
+use nvir::emu::Checks;
+use nvir::emu::engine::{Engine, Interpreter, Lockstep};
 use nvir::random::Random;
-use nvir_fixture::run::Loaded;
+use nvir_emu_jit::Compiled;
+use nvir_fixture::run::{Loaded, Settings};
 use nvir_fixture::{Fixture, Outcome};
 use std::fmt::Write;
 use std::path::Path;
@@ -287,6 +290,17 @@ pub(crate) fn input(case: u64) -> (Vec<u8>, &'static str) {
 }
 
 pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+    compare(case, None, tally)
+}
+
+/// The same by the compiled engine: block by block against the interpreter, and alone.
+pub(crate) fn engines(case: u64, tally: &mut Tally) -> Result<(), String> {
+    static LOCKSTEP: Lockstep<'static> = Lockstep::new(&Compiled::Exact, &Interpreter);
+    let all: [&'static dyn Engine; 2] = [&LOCKSTEP, &Compiled::Eager];
+    all.into_iter().try_for_each(|engine| compare(case, Some(engine), tally))
+}
+
+fn compare(case: u64, engine: Option<&'static dyn Engine>, tally: &mut Tally) -> Result<(), String> {
     let (case, mut r) = made(case);
     let loaded = loaded(&case)?;
     let (text, block) = (&case.text, case.block);
@@ -300,6 +314,10 @@ pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     for mut config in Config::of_kernel(&mut r) {
         if r.one_in(2) {
             config.settings.options.max_gprs = Some(16 + r.below(17) as u32);
+        }
+        if engine.is_some() {
+            // Other checks are the interpreter's alone.
+            config.settings = Settings { engine, checks: Checks::default(), ..config.settings };
         }
         let mut left = Vec::new();
         let reports = loaded.run(config.chip, None, &config.settings, &mut None, |_, env| {

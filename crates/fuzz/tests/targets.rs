@@ -50,6 +50,7 @@ targets! {
     mutants_cubin "mutants-cubin"
     mutants_fixture "mutants-fixture"
     vgpu_commands "vgpu-commands"
+    vgpu_draws "vgpu-draws"
     vgpu_recordings "vgpu-recordings"
     ptx "ptx"
 }

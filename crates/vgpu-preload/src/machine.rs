@@ -4,6 +4,7 @@ use crate::arena::{self, Arena};
 use crate::ending;
 use crate::fds::{self, Description};
 use crate::folders;
+use crate::frames;
 use crate::kernels;
 use crate::options::{Clock, options, say};
 use crate::progress;
@@ -67,9 +68,12 @@ fn build(card: u32) -> Gpu {
     config.log = options.log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
     config.trace = options.trace().map(|t| Box::new(t) as Box<dyn Write + Send>);
     config.on_fault = Some(Box::new(move |fault| ending::report(card, fault)));
+    config.on_frame = options.dump_frames.clone().map(|folder| frames::write(card, folder));
+    config.frame = options.frame;
     config.launch.checks = options.checks;
     config.launch.faults = options.faults;
     config.launch.threads = options.threads;
+    config.launch.engine = options.engine.engine();
     config.launch.on_note = Some(kernels::on_note());
     config.launch.on_kernel = options.dump_shaders.clone().map(|folder| kernels::dump(options.chip, folder));
     config.launch.profile = options.profile;
@@ -118,14 +122,14 @@ pub(crate) fn finish() {
 
 fn tell_profile(cards: &BTreeMap<u32, Gpu>) {
     for (card, gpu) in cards {
-        say(&kernels::profile(*card, &gpu.profile()));
+        say(&kernels::profile(*card, &gpu.profile(), &gpu.draw_profile()));
     }
 }
 
 /// Ends the process after a fault, from within a call.
 pub(crate) fn exit_after_fault(gpu: &Gpu, card: u32) -> ! {
     if options().profile {
-        say(&kernels::profile(card, &gpu.profile()));
+        say(&kernels::profile(card, &gpu.profile(), &gpu.draw_profile()));
     }
     gpu.flush();
     sys::exit(ending::status(1))

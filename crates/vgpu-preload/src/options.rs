@@ -4,6 +4,7 @@ use crate::output::Output;
 use nvir_base::Chip;
 use nvir_base::input::why;
 use nvir_emu::Checks;
+use nvir_emu_jit::Choice;
 use nvir_vgpu::output::{self, Kind};
 use std::env;
 use std::ffi::OsString;
@@ -48,6 +49,8 @@ pub(crate) struct Options {
     pub clock: Clock,
     /// Threads that execute blocks of a launch; 0: one a core.
     pub threads: usize,
+    /// What executes programs.
+    pub engine: Choice,
     /// Instructions of warps that a launch may execute, where it was said.
     pub limit: Option<u64>,
     pub checks: Checks,
@@ -57,6 +60,9 @@ pub(crate) struct Options {
     pub profile: bool,
     /// Where each kernel's code is written.
     pub dump_shaders: Option<PathBuf>,
+    /// Where pictures of targets are written, and the only frame that is wanted.
+    pub dump_frames: Option<PathBuf>,
+    pub frame: Option<u64>,
     /// Where submissions, methods, launches and failed calls are written.
     pub log: Option<Output>,
     trace: Option<PathBuf>,
@@ -92,11 +98,14 @@ impl Default for Options {
             cards: DEFAULT_CARDS,
             clock: Clock::Counter,
             threads: 1,
+            engine: Choice::default(),
             limit: None,
             checks: Checks::default(),
             faults: 1,
             profile: false,
             dump_shaders: None,
+            dump_frames: None,
+            frame: None,
             log: None,
             trace: None,
             faults_json: None,
@@ -139,13 +148,16 @@ impl Options {
         set(&mut o.on_fault, chosen("NVIR_VGPU_ON_FAULT", |t| one_of(t, &on_fault))?);
         set(&mut o.clock, chosen("NVIR_VGPU_CLOCK", |t| one_of(t, &clock))?);
         set(&mut o.threads, chosen("NVIR_VGPU_THREADS", |t| Ok(number(t, MAX_THREADS)? as usize))?);
-        let instructions =
+        set(&mut o.engine, chosen("NVIR_VGPU_ENGINE", str::parse)?);
+        let positive =
             |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("expected a number from 1".to_string());
-        o.limit = chosen("NVIR_VGPU_LIMIT", instructions)?;
+        o.limit = chosen("NVIR_VGPU_LIMIT", positive)?;
         set(&mut o.checks, chosen("NVIR_VGPU_CHECK", str::parse)?);
         set(&mut o.faults, chosen("NVIR_VGPU_MAX_FAULTS", |t| number(t, u32::MAX).map(|n| n.max(1)))?);
         set(&mut o.profile, chosen("NVIR_VGPU_PROFILE", |t| one_of(t, &switch))?);
         o.dump_shaders = variable("NVIR_VGPU_DUMP_SHADERS").map(PathBuf::from);
+        o.dump_frames = variable("NVIR_VGPU_DUMP_FRAMES").map(PathBuf::from);
+        o.frame = chosen("NVIR_VGPU_FRAME", positive)?;
         o.trace = variable("NVIR_VGPU_TRACE").map(PathBuf::from);
         o.log = writable("NVIR_VGPU_LOG", Kind::Log)?.map(Output::log);
         o.faults_json = writable("NVIR_VGPU_FAULTS_JSON", Kind::Faults)?;

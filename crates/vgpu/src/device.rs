@@ -1,6 +1,7 @@
 //! What engines share: memory, time, the limit of work, and whoever watches.
 
 use crate::Memory;
+use crate::frames::Frames;
 use crate::log::Log;
 use crate::shader::Launcher;
 use nvir_base::Chip;
@@ -66,6 +67,7 @@ pub(crate) struct Device {
     pub memory: Memory,
     pub launcher: Launcher,
     pub log: Option<Log>,
+    pub frames: Option<Frames>,
     /// What methods wrote in this submission, if somebody asked.
     pub written: Option<Vec<Written>>,
     /// What executes.
@@ -128,6 +130,7 @@ impl Device {
             memory: Memory::new(),
             launcher,
             log: None,
+            frames: None,
             written: None,
             place: MethodLocation::default(),
             found: Vec::new(),

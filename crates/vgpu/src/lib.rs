@@ -17,6 +17,7 @@ mod engine;
 mod error;
 mod fifo;
 mod file;
+pub mod frames;
 mod image;
 mod log;
 #[cfg(unix)]

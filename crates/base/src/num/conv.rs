@@ -148,6 +148,47 @@ fn f2f_soft(from: Float, a: u64, to: Float, round: Round, ftz: bool) -> u64 {
     if ftz && to == Float::F32 { t.flush(bits) } else { bits }
 }
 
+/// F2F from 16 to 32 bits, in a few operations of the host.
+#[inline]
+pub fn half_to_float(half: u32) -> u32 {
+    let (sign, magnitude) = ((half & 0x8000) << 16, half & 0x7fff);
+    if magnitude >= F16_INF {
+        return if magnitude > F16_INF { NAN32 } else { sign | 0x7f80_0000 };
+    }
+    // The mantissa in its place and the exponent too small by the difference of the biases: exact, subnormals too.
+    const SCALE: f32 = f32::from_bits((127 + 112) << 23);
+    sign | (f32::from_bits(magnitude << 13) * SCALE).to_bits()
+}
+
+/// F2F from 32 to 16 bits, rounded to the nearest ([`Round::Rn`]) or to zero.
+#[inline]
+pub fn float_to_half(float: u32, round: Round) -> u32 {
+    let (sign, magnitude) = (float >> 16 & 0x8000, float & 0x7fff_ffff);
+    let nearest = round == Round::Rn;
+    let half = match magnitude {
+        0x7f80_0001.. => return Float::F16.nan() as u32,
+        0x7f80_0000 => F16_INF,
+        // Half a unit above the largest half, and that itself.
+        0x477f_f000.. if nearest => F16_INF,
+        0x4780_0000.. => F16_INF - 1,
+        // 2^-14, the least normal one.
+        0x3880_0000.. => {
+            let rebased = magnitude - (112 << 23);
+            let up = if nearest { 0xfff + (rebased >> 13 & 1) } else { 0 };
+            (rebased + up) >> 13
+        }
+        // The last bit of numbers from 0.5 on is that of subnormals: the addition rounds, ties to even.
+        _ if nearest => (f32::from_bits(magnitude) + 0.5).to_bits() - 0x3f00_0000,
+        // 2^-24, the least subnormal one.
+        0x3380_0000.. => (magnitude & 0x7f_ffff | 0x80_0000) >> (126 - (magnitude >> 23)),
+        _ => 0,
+    };
+    sign | half
+}
+
+/// Infinity in 16 bits.
+const F16_INF: u32 = 0x7c00;
+
 /// F2F with a rounding to an integer (`.ROUND` is [`Round::Rn`], `.FLOOR`, `.CEIL`, `.TRUNC`);
 /// keeps the sign of zero.
 #[inline]
@@ -177,6 +218,32 @@ mod tests {
 
     fn f32b(f: f32) -> u64 {
         f.to_bits().into()
+    }
+
+    #[test]
+    fn halves_are_converted_as_f2f_does_it() {
+        let slow = |v: u32, round| f2f(Float::F32, v.into(), Float::F16, round, false) as u32;
+        let same = |v: u32| {
+            for round in [Round::Rn, Round::Rz] {
+                assert_eq!(float_to_half(v, round), slow(v, round), "{v:#x} {round:?}");
+            }
+        };
+        for half in 0..=0xffff {
+            let float = f2f(Float::F16, half.into(), Float::F32, Round::Rn, false) as u32;
+            assert_eq!(half_to_float(half), float, "{half:#x}");
+            // The float itself, what is beside it, and the middle to the next half with what is beside that.
+            for v in [float, float + 1, float.wrapping_sub(1), float | 0xfff, float | 0x1000, float | 0x1001]
+            {
+                same(v);
+            }
+        }
+        // All exponents with mantissas of few bits.
+        for high in 0..=0x1ff {
+            for bit in 0..23 {
+                same(high << 23 | 1 << bit);
+                same(high << 23 | (0x7f_ffff >> bit));
+            }
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //! below hold the three against each other once it is in their list.
 
 use super::compare::CmpOp;
+use super::kernel::{Kernels, RowFn, RowKernel};
 use super::operand::{FloatOp, Fp, VideoOp};
-use super::rows::{Kernels, RowFn, RowKernel};
 use super::video;
 use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
 use nvir_base::num::float::{self, canon32, ftz32, sat32};

@@ -4,6 +4,7 @@ pub(crate) mod blocks;
 pub(crate) mod cache;
 pub(crate) mod compare;
 pub(crate) mod decode;
+mod kernel;
 pub(crate) mod laneop;
 pub(crate) mod micro;
 pub(crate) mod operand;

@@ -5,130 +5,13 @@
 //! warps and one that leaves lanes that are off as they are. What they compute is defined by [`super::laneop`] and [`super::compare`].
 
 use super::compare::CompareFn;
+use super::kernel::{Forms, merge, stored};
 use super::laneop::RowOp;
 use super::micro::{Bop, CarryIn, Cmp, Flow, Inst, Micro, NULL, PSrc, SetDst};
 use super::steps::{ALWAYS, Branch};
-use crate::state::lanes::{LANES, LaneVec, Modifier, POOL, Src};
+use crate::state::lanes::{LANES, LaneVec, Modifier, Src};
 use crate::state::warp::{Cc, Wait};
 use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
-use std::marker::PhantomData;
-
-/// A lane operation on whole rows.
-pub(crate) trait RowKernel {
-    /// How many operands it reads: the first ones.
-    const OPERANDS: usize;
-
-    /// The results of all lanes.
-    fn rows<F: Features>(operands: [&LaneVec; 3], out: &mut LaneVec);
-}
-
-/// A kernel of a lane operation: registers, uniform rows, operands, the lanes that it writes ([`LaneVec::expand`]), destination.
-pub(crate) type RowFn = Compiled<[LaneVec], [LaneVec], [Src; 3], LaneVec, ()>;
-
-/// What is executed by full and by other warps.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Forms {
-    pub full: RowFn,
-    pub partial: RowFn,
-}
-
-impl Forms {
-    fn new<K: RowKernel, const MODIFIED: bool>(processor: Processor) -> Forms {
-        Forms {
-            full: processor.compiled::<Row<K, MODIFIED, false>, _, _, _, _, _>(),
-            partial: processor.compiled::<Row<K, MODIFIED, true>, _, _, _, _, _>(),
-        }
-    }
-}
-
-/// The kernels of a lane operation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kernels {
-    /// For operands without modifiers.
-    pub plain: Forms,
-    /// For operands whose modifiers are bits that change.
-    modified: Option<Forms>,
-}
-
-impl Kernels {
-    pub(super) fn without_modifiers<K: RowKernel>(processor: Processor) -> Kernels {
-        Kernels { plain: Forms::new::<K, false>(processor), modified: None }
-    }
-
-    pub(super) fn with_modifiers<K: RowKernel>(processor: Processor) -> Kernels {
-        Kernels {
-            modified: Some(Forms::new::<K, true>(processor)),
-            ..Kernels::without_modifiers::<K>(processor)
-        }
-    }
-
-    /// Those for such operands, if there are any.
-    pub(super) fn forms(&self, src: &[Src]) -> Option<Forms> {
-        if src.iter().all(|s| s.modifier == Modifier::None) {
-            return Some(self.plain);
-        }
-        self.modified.filter(|_| src.iter().all(|s| s.modifier.bits().is_some()))
-    }
-}
-
-/// The operand with this number, if there are as many. By value: the destination may be an operand as well.
-#[inline(always)]
-fn operand<K: RowKernel, const MODIFIED: bool>(
-    regs: &[LaneVec],
-    pool: &[LaneVec],
-    src: &[Src; 3],
-    n: usize,
-) -> LaneVec {
-    match MODIFIED {
-        _ if n >= K::OPERANDS => LaneVec::ZERO,
-        false => stored(regs, pool, src[n]),
-        true => changed(regs, pool, src[n]),
-    }
-}
-
-/// An operand's row as it is stored.
-#[inline(always)]
-fn stored(regs: &[LaneVec], pool: &[LaneVec], src: Src) -> LaneVec {
-    if src.row < POOL { regs[src.row as usize] } else { pool[(src.row - POOL) as usize] }
-}
-
-/// An operand's row, with modifiers that change bits.
-#[inline(always)]
-fn changed(regs: &[LaneVec], pool: &[LaneVec], src: Src) -> LaneVec {
-    let (keep, flip) = src.modifier.bits().unwrap_or((u32::MAX, 0));
-    let mut row = stored(regs, pool, src);
-    row.0.iter_mut().for_each(|v| *v = *v & keep ^ flip);
-    row
-}
-
-/// Takes over lanes. The mask comes from memory, so that the compiler cannot see that it could use masked stores, which some
-/// processors execute slowly.
-#[inline(always)]
-fn merge(old: &LaneVec, take: &LaneVec, new: &mut LaneVec) {
-    for i in 0..LANES {
-        new.0[i] = (new.0[i] & take.0[i]) | (old.0[i] & !take.0[i]);
-    }
-}
-
-struct Row<K, const MODIFIED: bool, const PARTIAL: bool>(PhantomData<K>);
-
-impl<K: RowKernel, const MODIFIED: bool, const PARTIAL: bool>
-    Kernel<[LaneVec], [LaneVec], [Src; 3], LaneVec, ()> for Row<K, MODIFIED, PARTIAL>
-{
-    #[inline(always)]
-    fn run<F: Features>(regs: &mut [LaneVec], pool: &[LaneVec], src: &[Src; 3], take: &LaneVec, dst: u32) {
-        let a = operand::<K, MODIFIED>(regs, pool, src, 0);
-        let b = operand::<K, MODIFIED>(regs, pool, src, 1);
-        let c = operand::<K, MODIFIED>(regs, pool, src, 2);
-        let mut out = LaneVec::ZERO;
-        K::rows::<F>([&a, &b, &c], &mut out);
-        let dst = &mut regs[dst as usize];
-        if PARTIAL {
-            merge(&*dst, take, &mut out);
-        }
-        *dst = out;
-    }
-}
 
 /// What is added, beside a carry: `a` shifted to the left and `b`, each its complement where `flip` is all ones.
 #[derive(Clone, Copy, Debug)]
@@ -289,6 +172,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::lanes::POOL;
     use crate::state::lanes::{Mask, hard_values as row};
     use nvir_base::num::int::add_carry;
 

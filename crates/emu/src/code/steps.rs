@@ -3,7 +3,6 @@
 //! Scheduling words are skipped here once, and leaders and branches are looked up once.
 
 use super::micro::{Flow, Inst, Micro, PSrc};
-use super::program::Code;
 use super::rows::Rows;
 use nvir_simd::Processor;
 
@@ -17,7 +16,7 @@ pub(crate) struct Step {
     pub whole: bool,
     /// What is behind it.
     pub then: Then,
-    /// Where that is, in [`Code::insts`].
+    /// Where that is, in [`Code::insts`](super::program::Code::insts).
     pub next: u32,
 }
 
@@ -35,7 +34,7 @@ pub(crate) enum Then {
 /// A branch whose condition is its guard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
-    /// Where it leads, in [`Code::insts`], and the address.
+    /// Where it leads, in [`Code::insts`](super::program::Code::insts), and the address.
     pub at: u32,
     pub pc: u32,
     /// It may part lanes; else it is for all or none.
@@ -45,15 +44,21 @@ pub(crate) struct Branch {
 /// The condition that always holds.
 pub(super) const ALWAYS: u8 = 15;
 
-/// One for each instruction of a code whose leaders are marked.
-pub(super) fn steps(code: &Code) -> Vec<Step> {
+/// One for each instruction of a code whose leaders are marked: of its instructions, where its
+/// segments begin, bytes between instructions as a power of two, and the index of an address.
+pub(super) fn steps(
+    insts: &[Inst],
+    starts: impl Iterator<Item = usize>,
+    step: u32,
+    index: impl Fn(u32) -> Option<usize>,
+) -> Vec<Step> {
     let processor = Processor::detect();
-    let ends: Vec<usize> = code.segment_starts().skip(1).chain([code.insts.len()]).collect();
-    let step = |(at, inst): (usize, &Inst)| {
+    let ends: Vec<usize> = starts.skip(1).chain([insts.len()]).collect();
+    let make = |(at, inst): (usize, &Inst)| {
         let end = ends[ends.partition_point(|&end| end <= at)];
-        let behind = |inst: &Inst, at: usize| at + (usize::from(inst.bytes) >> code.step()).max(1);
+        let behind = |inst: &Inst, at: usize| at + (usize::from(inst.bytes) >> step).max(1);
         let mut next = behind(inst, at);
-        let inside = |at: usize| code.insts.get(at).filter(|_| at < end);
+        let inside = |at: usize| insts.get(at).filter(|_| at < end);
         let skipped = |i: &&Inst| matches!(i.micro, Micro::Sched) && !i.leader;
         while let Some(word) = inside(next).filter(skipped) {
             next = behind(word, next);
@@ -64,7 +69,7 @@ pub(super) fn steps(code: &Code) -> Vec<Step> {
             None => Then::Nothing,
         };
         Step {
-            rows: match branch(code, inst) {
+            rows: match branch(inst, &index) {
                 Some(branch) => Rows::Branch(branch),
                 None => Rows::new(inst, processor),
             },
@@ -75,13 +80,13 @@ pub(super) fn steps(code: &Code) -> Vec<Step> {
             next: next as u32,
         }
     };
-    code.insts.iter().enumerate().map(step).collect()
+    insts.iter().enumerate().map(make).collect()
 }
 
-fn branch(code: &Code, inst: &Inst) -> Option<Branch> {
+fn branch(inst: &Inst, index: impl Fn(u32) -> Option<usize>) -> Option<Branch> {
     match inst.micro {
         Micro::Flow(Flow::Bra { target, cc: ALWAYS, uniform }) if !inst.sync => {
-            Some(Branch { at: code.index(target)? as u32, pc: target, parts: !uniform })
+            Some(Branch { at: index(target)? as u32, pc: target, parts: !uniform })
         }
         _ => None,
     }

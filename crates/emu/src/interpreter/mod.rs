@@ -30,7 +30,7 @@ pub enum Yield {
 
 /// Runs a warp until it waits or is done, or until the block has executed `until` instructions and a basic block begins. A fault is
 /// at [`Warp::at`].
-pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
+pub fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
     let watched = cx.env.checks.init || cx.env.profile || cx.trace.is_some();
     let code = &cx.env.bound.launch.program.code;
     let insts = &cx.env.bound.insts[..];
@@ -199,7 +199,7 @@ fn sum(w: &mut Warp, pool: &[LaneVec], scratch: &mut Scratch, op: &SumOp, mask: 
 }
 
 /// Executes the instruction that a warp is at.
-pub(crate) fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
+pub fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     let bound = cx.env.bound;
     w.at = w.pc;
     let code = &bound.launch.program.code;
@@ -210,6 +210,40 @@ pub(crate) fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap>
         execute(cx, w, inst, at)?;
     }
     after_block(cx, w)
+}
+
+/// Executes the transfer of control that a warp is at, if it is one of the usual ones and no fault: what [`step`] does with less ado. The
+/// instruction must not be one that faults in this launch only.
+pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Option<Yield>, Trap>> {
+    let usual = match inst.micro {
+        Micro::Nop => inst.sync,
+        Micro::Flow(flow) => !matches!(flow, Flow::Brx { .. } | Flow::Exit(_) | Flow::Kil(_)),
+        _ => false,
+    };
+    if !usual || inst.quad != 15 {
+        return None;
+    }
+    let mask = w.active & w.pred(inst.guard);
+    (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
+    if mask != 0 {
+        let done = match inst.micro {
+            Micro::Flow(_) if inst.sync => return back(w),
+            Micro::Flow(f) => flow::execute(cx, w, f, mask).is_ok(),
+            _ => w.wait(Wait::Ssy, mask).is_ok(),
+        };
+        if !done {
+            return back(w);
+        }
+    }
+    cx.block.steps += 1;
+    cx.block.thread_steps += u64::from(mask.count_ones());
+    Some(after_block(cx, w))
+}
+
+/// The warp is at the instruction again.
+fn back<T>(w: &mut Warp) -> Option<T> {
+    w.pc = w.at;
+    None
 }
 
 /// Whether a warp goes on: its lanes may all wait or have ended.
@@ -390,7 +424,7 @@ fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<()
         Micro::S2r { dst, reg } => {
             if *dst != NULL {
                 let row = special_row(cx, w, *reg);
-                w.regs[*dst as usize].blend(mask, &row);
+                cx.env.processor.merge(mask, &row.0, &mut w.regs[*dst as usize].0);
             }
             Ok(())
         }

@@ -61,6 +61,7 @@ impl Block {
                 shared: vec![0; (env.shape.shared_bytes as usize).div_ceil(4)],
                 locks: FxHashMap::default(),
                 last_buffer: 0,
+                slots: Vec::new(),
                 buffer_hints: Default::default(),
                 steps: 0,
                 thread_steps: 0,
@@ -94,6 +95,7 @@ impl Block {
         w.regs.fill(LaneVec::ZERO);
         let st = &mut self.st;
         st.last_buffer = 0;
+        st.slots.clear();
         st.profile = env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]);
         st.notes.clear();
         st.textures.clear();
@@ -111,7 +113,9 @@ impl Block {
         let st = &mut self.st;
         st.ctaid = coordinates(env, number);
         st.number = number as u32;
-        st.shared.fill(0);
+        if !st.shared.is_empty() {
+            st.shared.fill(0);
+        }
         st.locks.clear();
         (st.steps, st.thread_steps) = (0, 0);
         st.shadow = shadow(env, number, self.warps.len());

@@ -135,6 +135,8 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
         || cores < 2
         || options.trace.is_some()
         || options.checks.global_race
+        // What a compiled engine does alone takes several interpreters.
+        || options.engine.is_some()
         || too_large();
     let mut counters = None;
     if !in_order_only {

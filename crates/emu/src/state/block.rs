@@ -6,6 +6,7 @@ use crate::check::race::Clock;
 use crate::check::shadow::Shadow;
 use crate::code::operand::{BarMode, Space, Width};
 use crate::fault::FaultKind;
+use crate::run::attached::Slot;
 use crate::stage::Io;
 use crate::stats::PcProfile;
 use crate::trap::{NoteKey, Other, Trap};
@@ -48,6 +49,8 @@ pub(crate) struct BlockState {
     pub locks: FxHashMap<u32, u32>,
     /// The buffer of the last access.
     pub last_buffer: usize,
+    /// What an engine remembers of the launch's memory, by instruction.
+    pub slots: Vec<Slot>,
     /// The same by instruction, as far as there is room.
     pub buffer_hints: BufferHints,
     /// Instructions issued by all warps: also the clock.

@@ -28,7 +28,9 @@ fn seeds() -> &'static [Seed] {
 }
 
 /// The seed of a case, what was made of it, and the generator to go on with.
-fn commands_made(case: u64) -> (&'static Seed, Made, Random) {
+type Case = (&'static Seed, Made, Random);
+
+fn commands_made(case: u64) -> Case {
     let mut r = Random::of(0x636f_6d6d, case);
     let seeds = seeds();
     let (seed, other) = (r.below(seeds.len()), r.of_list(seeds));
@@ -36,17 +38,40 @@ fn commands_made(case: u64) -> (&'static Seed, Made, Random) {
     (&seeds[seed], made, r)
 }
 
+fn draws_made(case: u64) -> Case {
+    static SCENES: OnceLock<Vec<Seed>> = OnceLock::new();
+    let seeds = SCENES.get_or_init(seeds::scenes);
+    let mut r = Random::of(0x6472_6177, case);
+    let (seed, other) = (r.below(seeds.len()), r.of_list(seeds));
+    let made = mutant::drawing(&seeds[seed], other, &mut r);
+    (&seeds[seed], made, r)
+}
+
 /// What was done to which seed: what is executed is no text.
-pub(crate) fn commands_input(case: u64) -> (Vec<u8>, &'static str) {
-    let (seed, made, _) = commands_made(case);
+fn text_of((seed, made, _): Case) -> (Vec<u8>, &'static str) {
     (format!("{}\n{}\n", seed.name, made.done.join("\n")).into_bytes(), "commands")
 }
 
-pub(crate) fn commands(case: u64, tally: &mut Tally) -> Result<(), String> {
-    let (seed, made, mut r) = commands_made(case);
+fn execute((seed, made, mut r): Case, tally: &mut Tally) -> Result<(), String> {
     let outcome = client::run(seed.chip, &made.actions, &mut r)?;
     outcome.counts.iter().for_each(|what| tally.count(what));
     received(&outcome.messages).map_err(|why| format!("{why}\n{}\n{}", seed.name, made.done.join("\n")))
+}
+
+pub(crate) fn commands_input(case: u64) -> (Vec<u8>, &'static str) {
+    text_of(commands_made(case))
+}
+
+pub(crate) fn commands(case: u64, tally: &mut Tally) -> Result<(), String> {
+    execute(commands_made(case), tally)
+}
+
+pub(crate) fn draws_input(case: u64) -> (Vec<u8>, &'static str) {
+    text_of(draws_made(case))
+}
+
+pub(crate) fn draws(case: u64, tally: &mut Tally) -> Result<(), String> {
+    execute(draws_made(case), tally)
 }
 
 pub(crate) fn recording_input(case: u64) -> (Vec<u8>, &'static str) {

@@ -57,9 +57,9 @@ pub(super) struct Seed {
     pub buffers: Vec<(u64, u64)>,
 }
 
-/// Name and text of the recordings in this folder.
-fn files() -> Vec<(String, String)> {
-    let folder = crate::project().join("crates/vgpu/tests/recordings");
+/// Name and text of the recordings in a folder.
+fn files(folder: &str) -> Vec<(String, String)> {
+    let folder = crate::project().join("crates/vgpu/tests").join(folder);
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .expect("recordings")
         .map(|entry| entry.expect("a file").path())
@@ -74,11 +74,16 @@ fn files() -> Vec<(String, String)> {
 }
 
 pub(super) fn texts() -> Vec<String> {
-    files().into_iter().map(|(_, text)| text).collect()
+    files("recordings").into_iter().map(|(_, text)| text).collect()
 }
 
 pub(super) fn all() -> Vec<Seed> {
-    files().into_iter().map(|(name, text)| seed(name, &text)).collect()
+    files("recordings").into_iter().map(|(name, text)| seed(name, &text)).collect()
+}
+
+/// Those that draw.
+pub(super) fn scenes() -> Vec<Seed> {
+    files("recordings/scenes").into_iter().map(|(name, text)| seed(name, &text)).collect()
 }
 
 fn seed(name: String, text: &str) -> Seed {

@@ -363,6 +363,10 @@ impl Card {
             channel.abandon();
         }
         let lost = channel.lost.clone();
+        let Device { frames, memory, .. } = &mut self.device;
+        if let Some(frames) = frames {
+            frames.end(memory);
+        }
         if let Some(recorder) = &mut self.recorder {
             recorder.after(&self.device.memory);
         }

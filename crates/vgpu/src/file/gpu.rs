@@ -4,6 +4,7 @@ use crate::device::{Device, Written};
 use crate::file::buffers::Buffers;
 use crate::file::calls::{BufferUse, ChannelFault, ChannelInfo, GemInfo, GemNew, Push, Space};
 use crate::file::card::Card;
+use crate::frames::{Frames, OnFrame};
 use crate::log::Log;
 use crate::shader::{KernelProfile, Launcher};
 use crate::trace::Recorder;
@@ -38,6 +39,10 @@ pub struct Config {
     pub work_limit: u64,
     /// Gets each fault once, when it happens.
     pub on_fault: Option<OnFault>,
+    /// Gets each frame, when its submission has ended.
+    pub on_frame: Option<OnFrame>,
+    /// The only frame that is wanted, counted from 1; `None`: all.
+    pub frame: Option<u64>,
 }
 
 impl Config {
@@ -54,6 +59,8 @@ impl Config {
             launch: crate::shader::Options::default(),
             work_limit: crate::device::WORK_LIMIT,
             on_fault: None,
+            on_frame: None,
+            frame: None,
         }
     }
 }
@@ -92,6 +99,7 @@ impl Gpu {
     pub fn new(config: Config, backing: Box<dyn Backing>) -> Gpu {
         let mut device = Device::new(config.chip, Launcher::new(config.launch), config.clock);
         device.log = config.log.map(Log::new);
+        device.frames = config.on_frame.map(|tell| Frames::new(tell, config.frame));
         let recorder = config.trace.map(|to| Recorder::new(to, config.chip));
         let mut card = Card::new(
             device,
@@ -130,6 +138,11 @@ impl Gpu {
     /// What kernels did so far, in the order of their first launches.
     pub fn profile(&self) -> Vec<KernelProfile> {
         self.card().device.launcher.profile().to_vec()
+    }
+
+    /// What draws did so far, if they are profiled.
+    pub fn draw_profile(&self) -> crate::shader::DrawProfiles {
+        self.card().device.launcher.draws().clone()
     }
 
     /// For a process that was forked off: launches run on one thread from now on, since no other came along, and the

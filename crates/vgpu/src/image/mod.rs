@@ -3,5 +3,6 @@
 mod compressed;
 pub(crate) mod surface;
 pub(crate) mod surface_format;
+pub(crate) mod texels;
 pub mod texture;
 pub(crate) mod transfer;

@@ -60,6 +60,11 @@ impl SurfaceFormat {
         Color::from_code(code).map(SurfaceFormat::from)
     }
 
+    /// What it stores.
+    pub(crate) fn color(&self) -> Color {
+        self.color
+    }
+
     /// As surfaces of kernels see it.
     pub(crate) fn format(&self) -> Layout {
         self.color.format
@@ -183,6 +188,20 @@ impl SurfaceFormat {
         Some(out)
     }
 
+    /// As [`SurfaceFormat::unpack`], many at once, where they are words of fractions.
+    pub(crate) fn unpack_words<const N: usize>(&self, raw: &[u32; N]) -> Option<[[f32; N]; 4]> {
+        if self.color.alpha != Alpha::Plain {
+            return None;
+        }
+        let byte = |shift: u32| raw.map(|word| (word >> shift & 0xff) as f32 / 255.0);
+        let [low, green, high, alpha] = [0, 8, 16, 24].map(byte);
+        match self.codec {
+            Codec::Rgba8 => Some([low, green, high, alpha]),
+            Codec::Bgra8 => Some([high, green, low, alpha]),
+            _ => None,
+        }
+    }
+
     /// The bits of the texel that these channels (r, g, b, a) occupy; those of ignored channels follow alpha.
     pub(crate) fn mask_words(&self, channels: [bool; 4]) -> Raw {
         let mut stored = channels;
@@ -231,6 +250,19 @@ pub(crate) fn zeta_texel(format: Zeta, depth: Option<f32>, stencil: Option<u8>) 
     let mask = pick(with.0, zm) | pick(with.1, sm);
     let part = |v: u64| v.to_le_bytes()[..format.bytes()].to_vec();
     (part(value), part(mask))
+}
+
+/// Depth and, where there is one, stencil of a texel of a depth buffer.
+pub(crate) fn zeta_values(format: Zeta, [low, high, ..]: Raw) -> (f32, Option<u8>) {
+    let fraction = |v: u32| (f64::from(v) / 16_777_215.0) as f32;
+    match format {
+        Zeta::Z32 => (f32::from_bits(low), None),
+        Zeta::Z16 => (low as f32 / 65535.0, None),
+        Zeta::S8Z24 => (fraction(low >> 8), Some(low as u8)),
+        Zeta::Z24X8 => (fraction(low & 0xff_ffff), None),
+        Zeta::Z24S8 => (fraction(low & 0xff_ffff), Some((low >> 24) as u8)),
+        Zeta::Z32S8 => (f32::from_bits(low), Some(high as u8)),
+    }
 }
 
 #[cfg(test)]
@@ -325,5 +357,12 @@ mod tests {
         assert_eq!(of(0x16, (true, true)), (0x8180_0000, 0xffff_ffff));
         assert_eq!(of(0x19, (false, true)), (0x81_0000_0000, 0xff_0000_0000));
         assert!(Zeta::from_code(0x18).is_none());
+        for format in Zeta::ALL {
+            let (texel, _) = zeta_texel(format, Some(0.25), Some(0x81));
+            let word =
+                |n: usize| texel.iter().skip(4 * n).take(4).rev().fold(0, |v, b| v << 8 | u32::from(*b));
+            let (depth, stencil) = zeta_values(format, [word(0), word(1), 0, 0]);
+            assert!((depth - 0.25).abs() < 1e-5 && stencil.is_none_or(|s| s == 0x81), "{format:?} {depth}");
+        }
     }
 }

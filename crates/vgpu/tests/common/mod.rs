@@ -2,12 +2,14 @@
 #![allow(dead_code)] // Every test file uses a part of it.
 
 pub(crate) mod kernel;
+pub(crate) mod scene;
 
 use nvir::Chip;
 use nvir_hw::Class;
 use nvir_hw::method::channel::OBJECT;
 use nvir_hw::push::{Header, kind};
 use nvir_vgpu::{BufferUse, Config, Error, File, GemInfo, GemNew, Gpu, Owned, Push, domain};
+use std::sync::{Arc, Mutex};
 
 /// Subchannels as Mesa uses them.
 pub(crate) const THREE_D: u32 = Class::ThreeD.subchannel();
@@ -57,6 +59,27 @@ impl Commands {
     /// An address to two methods.
     pub(crate) fn address(&mut self, sub: u32, method: u32, address: u64) -> &mut Self {
         self.inc(sub, method, &[(address >> 32) as u32, address as u32])
+    }
+}
+
+/// A writer whose text can be read.
+#[derive(Clone, Default)]
+pub(crate) struct Text(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Text {
+    pub(crate) fn get(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }
 

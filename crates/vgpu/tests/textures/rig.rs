@@ -5,7 +5,8 @@ use nvir::Chip;
 pub(crate) use nvir::random::Random;
 use nvir_hw::qmd::Qmd;
 use nvir_vgpu::compute::{self, Context, State};
-use nvir_vgpu::shader::{Bank, Failure, Launcher, Options};
+pub(crate) use nvir_vgpu::shader::Options;
+use nvir_vgpu::shader::{Bank, Failure, Launcher};
 use nvir_vgpu::{Memory, Words};
 
 const CODE: u64 = 0x1_0000_0000;
@@ -205,6 +206,10 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new(chip: Chip) -> Rig {
+        Rig::with(chip, Options::default())
+    }
+
+    pub(crate) fn with(chip: Chip, options: Options) -> Rig {
         let mut memory = Memory::new();
         for (base, size) in [
             (CODE, 0x1_0000),
@@ -226,7 +231,7 @@ impl Rig {
         state.bindings.samplers[SAMPLER] = Some(TSC);
         memory.set_word(CONSTANTS + 0x28, TIC | TSC << 20).expect("mapped");
         state.bindings.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
-        Rig { chip, state, memory, launcher: Launcher::new(Options::default()) }
+        Rig { chip, state, memory, launcher: Launcher::new(options) }
     }
 
     pub(crate) fn bind(&mut self, tic: &Tic, tsc: &Tsc) {

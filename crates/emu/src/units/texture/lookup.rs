@@ -1,5 +1,6 @@
 //! Sampling: the texels that a lookup reads, wrapped, compared, filtered.
 
+use super::plain::Plain;
 use super::{Args, Footprint, Texture};
 use crate::check::shadow::Kind;
 use crate::code::texop::{Lod, TexKind, TexOp};
@@ -16,6 +17,8 @@ pub(super) struct Lookup<'a> {
     pub warp: &'a Warp,
     pub lane: usize,
     pub texture: &'a Texture,
+    /// The same, if it is of those and nobody watches accesses.
+    pub plain: Option<&'a Plain>,
     pub sampler: &'a Sampler,
     pub op: &'a TexOp,
     /// How coordinates move over the quad of pixels, where there is one.
@@ -214,6 +217,13 @@ impl Lookup<'_> {
         level: usize,
         filter: Filter,
     ) -> Result<Channels, Trap> {
+        if let Some(plain) = self.plain {
+            let [x, y, _] = coord;
+            let place = ([x, y], self.scaled());
+            if let Some(found) = plain.plane(cx.env.bound.memory, self.sampler, place, level, filter) {
+                return Ok(found);
+            }
+        }
         let size = self.texture.levels.get(level).map_or([1; 3], |l| l.size);
         let dims = self.dims();
         let o = self.op.offsets(a, 0);
@@ -222,18 +232,17 @@ impl Lookup<'_> {
             clamped(self.sampler.wrap[i], coord[i] * scale, size[i]) + o[i] as f32
         };
         if filter == Filter::Nearest || self.integer() {
-            let at = std::array::from_fn(|i| if i < dims { texels(i).floor() as i64 } else { 0 });
+            let at = std::array::from_fn(|i| if i < dims { floor(texels(i)) } else { 0 });
             return self.tap(cx, a, at, layer, level, true);
         }
         let base: [f32; 3] = std::array::from_fn(|i| if i < dims { texels(i) - 0.5 } else { 0.0 });
-        let low = base.map(|b| b.floor() as i64);
+        let low = base.map(floor);
         let mut sum = [0f32; 4];
         for corner in 0..1usize << dims {
             let mut weight = 1.0;
             let mut at = low;
             for i in 0..dims {
-                // Hardware weights have eight bits of fraction.
-                let f = ((base[i] - base[i].floor()) * 256.0).round() / 256.0;
+                let f = self::weight(base[i]);
                 if corner >> i & 1 != 0 {
                     at[i] = at[i].saturating_add(1);
                     weight *= f;
@@ -363,6 +372,23 @@ impl Lookup<'_> {
     }
 }
 
+/// The integer at or below a coordinate.
+#[inline]
+pub(super) fn floor(v: f32) -> i64 {
+    let whole = v as i64;
+    whole.saturating_sub((whole as f32 > v).into())
+}
+
+/// How much the next texel counts: eight bits of fraction, as hardware has them.
+#[inline]
+pub(super) fn weight(base: f32) -> f32 {
+    let fraction = if base.abs() < 1e9 { base - floor(base) as f32 } else { base - base.floor() };
+    // Rounded half up, without a call of the host's library.
+    let units = fraction * 256.0;
+    let whole = units as i32 as f32;
+    (if units - whole >= 0.5 { whole + 1.0 } else { whole }) / 256.0
+}
+
 fn mix(x: u32, y: u32, f: f32) -> u32 {
     let (x, y) = (f32::from_bits(x), f32::from_bits(y));
     (x + (y - x) * f).to_bits()
@@ -370,7 +396,11 @@ fn mix(x: u32, y: u32, f: f32) -> u32 {
 
 /// The texel that a coordinate wraps to; `None`: the border. Where a coordinate is clamped to the image's edge and not to a
 /// texel, that lies between the last texel and the border, so that a filter mixes both and the nearest texel is the last.
-fn wrapped(at: i64, size: i64, wrap: Wrap, nearest: bool) -> Option<i64> {
+#[inline]
+pub(super) fn wrapped(at: i64, size: i64, wrap: Wrap, nearest: bool) -> Option<i64> {
+    if (0..size).contains(&at) {
+        return Some(at);
+    }
     let mirrored = |v: i64| v.max(-1 - v);
     let inside = |v: i64| (0..size).contains(&v).then_some(v);
     match wrap {
@@ -391,7 +421,8 @@ fn wrapped(at: i64, size: i64, wrap: Wrap, nearest: bool) -> Option<i64> {
 }
 
 /// A coordinate in texels, where the mode clamps it before texels are looked for.
-fn clamped(wrap: Wrap, at: f32, size: u32) -> f32 {
+#[inline]
+pub(super) fn clamped(wrap: Wrap, at: f32, size: u32) -> f32 {
     match wrap {
         Wrap::Clamp => at.clamp(0.0, size as f32),
         Wrap::MirrorClamp => at.abs().min(size as f32),
@@ -473,6 +504,20 @@ fn cube_face([x, y, z]: [f32; 3]) -> (u32, f32, f32, f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_parts_and_weights_are_those_of_the_library() {
+        let mut random = nvir_base::random::Random::new(5);
+        let special =
+            [0.0, -0.0, 0.5, -0.5, 255.998, 1e9, -1e9, 3e18, -3e18, f32::INFINITY, f32::NEG_INFINITY];
+        let random = (0..100_000).map(|_| f32::from_bits(random.word() as u32)).filter(|v| !v.is_nan());
+        let near = (0..100_000).map(|n| n as f32 / 512.0 - 60.0);
+        for v in special.into_iter().chain(random).chain(near) {
+            assert_eq!(floor(v), v.floor() as i64, "{v}");
+            let want = ((v - v.floor()) * 256.0).round() / 256.0;
+            assert!(weight(v) == want || want.is_nan() && (weight(v).is_nan() || v.is_infinite()), "{v}");
+        }
+    }
 
     #[test]
     fn coordinates_wrap_in_every_mode() {

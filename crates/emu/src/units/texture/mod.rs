@@ -6,18 +6,20 @@
 
 pub(crate) mod descriptors;
 mod lookup;
+mod plain;
 mod source;
 
-pub use source::{Source, Texels, Texture, TextureSource};
+pub use source::{FractionByte, Source, Texels, Texture, TextureSource};
 
 use crate::code::micro::NULL;
 use crate::code::texop::{Lod, TexKind, TexOp};
 use crate::cx::{Cx, Env};
 use crate::fault::FaultKind;
-use crate::image::Sampler;
+use crate::image::{MipFilter, Sampler};
 use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::state::warp::Warp;
 use crate::trap::Trap;
+use descriptors::Ready;
 use lookup::Lookup;
 use nvir_base::Chip;
 use std::sync::Arc;
@@ -113,21 +115,23 @@ impl TexOp {
 
 pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> Result<(), Trap> {
     let mut rows = [LaneVec::ZERO; 4];
-    let mut last: Option<(u32, u32, Arc<Texture>, Sampler)> = None;
+    let mut last: Option<(u32, u32, Arc<Ready>, Sampler)> = None;
     let env = cx.env;
-    let footprints = footprints(env, w, op, mask);
+    let helpers = w.quad_helpers | cx.block.helpers;
+    let mut moved: Option<Option<[Footprint; LANES]>> = None;
+    let plain = op.dims == 2 && !(op.cube || op.array || op.shadow || op.offset || env.observed);
     for l in lanes(mask) {
         let args = op.args_of(env, w, l);
-        let (texture, sampler) = match &last {
-            Some((t, s, texture, sampler)) if (*t, *s) == (args.texture, args.sampler) => (texture, sampler),
+        let (ready, sampler) = match &last {
+            Some((t, s, ready, sampler)) if (*t, *s) == (args.texture, args.sampler) => (ready, sampler),
             _ => {
                 let sampled =
                     !matches!(op.kind, TexKind::Fetch { .. } | TexKind::QuerySize | TexKind::QueryType);
                 let refused = |why| Trap::new(FaultKind::OutOfBounds, l, why);
-                let texture = match cx.block.textures.texture(env.bound, args.texture) {
-                    Ok(texture) => texture,
+                let ready = match cx.block.textures.texture(env.bound, args.texture) {
+                    Ok(ready) => ready,
                     // What it finds is used by nobody.
-                    Err(_) if (w.quad_helpers | cx.block.helpers) >> l & 1 != 0 => continue,
+                    Err(_) if helpers >> l & 1 != 0 => continue,
                     Err(why) => return Err(refused(why)),
                 };
                 let sampler = if sampled {
@@ -135,12 +139,19 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
                 } else {
                     Sampler::default()
                 };
-                let (_, _, texture, sampler) = last.insert((args.texture, args.sampler, texture, sampler));
-                (&*texture, &*sampler)
+                let (_, _, ready, sampler) = last.insert((args.texture, args.sampler, ready, sampler));
+                (&*ready, &*sampler)
             }
         };
-        let footprint = footprints.as_ref().map(|f| f[l]);
-        let v = Lookup { warp: w, lane: l, texture, sampler, op, footprint }.run(cx, &args)?;
+        let texture = &ready.texture;
+        let footprint = if op.kind != TexKind::QueryLod && !depends_on_footprint(texture, sampler) {
+            None
+        } else {
+            let moved = moved.get_or_insert_with(|| footprints(env, w, op, mask));
+            moved.as_ref().map(|f| f[l])
+        };
+        let plain = ready.plain.as_ref().filter(|_| plain);
+        let v = Lookup { warp: w, lane: l, texture, plain, sampler, op, footprint }.run(cx, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
     }
     if op.dst != NULL {
@@ -150,6 +161,12 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
         }
     }
     Ok(())
+}
+
+/// Whether levels, filters or the places of a filter depend on how coordinates move.
+fn depends_on_footprint(texture: &Texture, sampler: &Sampler) -> bool {
+    let is_spread = texture.max_anisotropy.max(sampler.max_anisotropy) > 1;
+    is_spread || sampler.min != sampler.mag || sampler.mip != MipFilter::None
 }
 
 /// How far coordinates move from a pixel to its neighbours in x and y.

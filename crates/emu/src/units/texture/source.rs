@@ -33,6 +33,18 @@ pub trait Texels: Send + Sync + Debug {
 
     /// The channels of the texel at `at` of a block: bits of f32, or integers.
     fn decode(&self, block: [u32; 4], at: [u32; 2]) -> Channels;
+
+    /// Where the channels are, if those that there are are fractions of eight bits in one word; others are 0.
+    fn bytes_of_fractions(&self) -> Option<[Option<FractionByte>; 4]> {
+        None
+    }
+}
+
+/// A byte that is a fraction from 0 to 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FractionByte {
+    /// Its lowest bit in the texel.
+    pub shift: u32,
 }
 
 impl Texels for Layout {

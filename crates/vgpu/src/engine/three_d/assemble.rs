@@ -37,6 +37,28 @@ pub(crate) enum Shape {
 }
 
 impl Topology {
+    /// What people call it.
+    pub(super) fn name(self) -> &'static str {
+        const NAMES: [&str; 15] = [
+            "points",
+            "lines",
+            "a line loop",
+            "a line strip",
+            "triangles",
+            "a triangle strip",
+            "a triangle fan",
+            "quads",
+            "a quad strip",
+            "a polygon",
+            "lines with adjacency",
+            "a line strip with adjacency",
+            "triangles with adjacency",
+            "a triangle strip with adjacency",
+            "patches",
+        ];
+        NAMES[self as usize]
+    }
+
     const ALL: [Topology; 15] = {
         use Topology::*;
         [

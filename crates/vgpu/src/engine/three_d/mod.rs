@@ -5,12 +5,13 @@
 //! [`pipeline`] runs the stages ([`bindings`] has their programs) with the [`tessellator`] and
 //! transform [`feedback`] between them, [`fragments`] takes primitives through [`clip`] and
 //! [`raster`] and runs the fragment program, [`output`] does what comes after it on the [`target`]s,
-//! by the operations of [`rop`]. [`clear`] fills targets, [`query`] counts.
+//! by the operations of [`rop`]. [`clear`] fills targets, [`query`] counts, [`describe`] says what is on.
 
 mod assemble;
 mod bindings;
 mod clear;
 mod clip;
+mod describe;
 mod draw;
 mod feedback;
 mod fetch;

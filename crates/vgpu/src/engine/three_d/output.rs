@@ -217,7 +217,10 @@ impl Output {
                 colors[3] = &alpha;
             }
             let second = if rop.is_dual() { rows(1) } else { ABSENT };
-            let texels = rop.texels(&colors);
+            let texels = match rop.texels(&colors) {
+                None => self.blended(work, (n, &mut layer), (&colors, &second), (covers, origins))?,
+                replaced => replaced,
+            };
             for (i, (&cover, &origin)) in covers.iter().zip(origins).enumerate() {
                 if cover == [0; 4] {
                     continue;
@@ -234,6 +237,34 @@ impl Output {
             }
         }
         Ok(())
+    }
+
+    /// The texels of a warp over what is there, where pixels are blended words of one sample. All are of one shape, so that
+    /// none is there twice.
+    fn blended<'m>(
+        &self,
+        work: &Work<'_, 'm>,
+        (n, layer): (usize, &mut Option<Layer<'m>>),
+        (colors, second): (&Rows<'_>, &Rows<'_>),
+        (covers, origins): (&[[u8; 4]], &[u32]),
+    ) -> EngineResult<Option<[u32; PIXELS]>> {
+        let quads = || origins.iter().map(|&origin| &work.batch.quads[origin as usize]);
+        let shape = quads().next().map(|quad| quad.shape);
+        let Some(first) = quads().next().filter(|_| quads().all(|quad| Some(quad.shape) == shape)) else {
+            return Ok(None);
+        };
+        let rop = &work.targets.colors[n].rop;
+        let surface = &work.targets.switch(layer, work.shape(first).1.layer)?.colors[n];
+        if !rop.blends_words() || !surface.has_one_sample() {
+            return Ok(None);
+        }
+        let mut old = [0; PIXELS];
+        for ((quad, cover), old) in quads().zip(covers).zip(old.chunks_exact_mut(4)) {
+            surface.covered(quad.x.into(), quad.y.into(), *cover, |pixel, _, at| {
+                old[pixel] = surface.load(at)[0]
+            });
+        }
+        Ok(rop.blended(colors, second, &old))
     }
 
     /// Alpha as it is written: 1, or times the part of a pixel that is covered.

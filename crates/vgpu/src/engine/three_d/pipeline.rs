@@ -87,7 +87,9 @@ impl Stages<'_> {
         let n = slot.binding();
         let (Some(program), Some(bound)) = (&self.programs[n], &self.bound[n]) else { return Ok(()) };
         self.launcher.drawn(&program.code, slot.stage(), program.address);
-        self.launcher.run(&program.code, (program.address, 1), |how| bound.run(input, results, how))?;
+        let what = (program.address, 1);
+        let counts = self.launcher.run(&program.code, what, |how| bound.run(input, results, how))?;
+        self.counters.instructions[n] += counts.threads;
         Ok(())
     }
 }

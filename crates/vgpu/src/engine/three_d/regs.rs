@@ -16,6 +16,7 @@ use super::rop::depth_stencil::{DepthStencilState, DepthTest, StencilFace, Stenc
 use super::tessellator::Levels;
 use crate::device::EngineResult;
 use crate::engine::registers::Registers;
+use crate::frames::Top;
 use crate::image::surface::Words;
 use nvir_base::stage::attribute;
 use nvir_emu::stage::batch::Defaults;
@@ -105,6 +106,12 @@ impl View<'_> {
     /// Samples of a pixel.
     pub(super) fn samples(self) -> Mode {
         Mode::from_code(self.0.get(MULTISAMPLE_MODE) & 15)
+    }
+
+    /// Which row of the targets is the top one: a viewport that is no mirror has its lowest row first.
+    pub(super) fn top(self) -> Top {
+        let upwards = self.is_on(VIEWPORT_TRANSFORM_EN) && self.float(VIEWPORT_SCALE_Y.at(0)) > 0.0;
+        if upwards { Top::LastRow } else { Top::FirstRow }
     }
 
     /// What is there of the targets, in pixels.

@@ -4,9 +4,10 @@ use super::raster::Rect;
 use super::regs::{self, View};
 use super::rop::color::ColorTarget;
 use super::rop::depth_stencil::{DepthStencil, Depths};
-use super::rop::surface::Surface;
 use crate::Memory;
-use crate::device::EngineResult;
+use crate::device::{Device, EngineResult};
+use crate::frames::{Drawn, TargetFormat};
+use crate::image::texels::Surface;
 use nvir_hw::format::color::Color;
 use nvir_hw::format::zeta::Zeta;
 use nvir_isa::header::Header;
@@ -44,6 +45,29 @@ pub(super) struct Layer<'m> {
     number: u32,
     pub colors: Vec<Surface<'m>>,
     zeta: Option<Surface<'m>>,
+}
+
+/// Tells whoever wants to see what is drawn that something is drawn into a target.
+pub(super) fn note(device: &mut Device, view: View<'_>, target: &regs::Target, format: TargetFormat) {
+    let Some(frames) = &mut device.frames else { return };
+    let (words, base_layer) = (target.words, target.base_layer);
+    frames.note(Drawn { words, base_layer, format, grid: view.samples().grid, top: view.top() });
+}
+
+/// The same of all targets that are bound.
+pub(super) fn note_all(device: &mut Device, view: View<'_>) {
+    if device.frames.is_none() {
+        return;
+    }
+    for (_, target) in view.targets() {
+        if let Some(color) = Color::from_code(target.format) {
+            note(device, view, &target, TargetFormat::Color(color));
+        }
+    }
+    let zeta = view.zeta();
+    if let Some(format) = Zeta::from_code(zeta.format).filter(|_| view.uses_zeta()) {
+        note(device, view, &zeta, TargetFormat::Zeta(format));
+    }
 }
 
 impl<'m> Targets<'m> {

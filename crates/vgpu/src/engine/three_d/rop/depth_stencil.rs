@@ -5,8 +5,8 @@
 use super::super::clip::DepthRange;
 use super::super::raster::{SampleAt, SampleState, Shape};
 use super::Compare;
-use super::surface::Surface;
 use crate::image::surface_format::Raw;
+use crate::image::texels::Surface;
 use nvir_hw::format::zeta::Zeta;
 use nvir_hw::samples::sample_position;
 

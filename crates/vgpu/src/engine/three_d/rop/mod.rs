@@ -1,6 +1,6 @@
 //! The raster operations: from fragments to memory.
 //!
-//! [`Surface`] says where the texels of a target lie. [`depth_stencil`] tests and updates depth and stencil, [`alpha`] has
+//! [`crate::image::texels`] says where the texels of a target lie. [`depth_stencil`] tests and updates depth and stencil, [`alpha`] has
 //! what alpha does to coverage, [`color`] blends and writes; all work on quads of 2 x 2 pixels. Arithmetic is IEEE's of 32
 //! or 64 bits with every rounding where the code says, so results are the same on every host.
 //!
@@ -11,7 +11,6 @@ pub(crate) mod alpha;
 pub(crate) mod blend;
 pub(crate) mod color;
 pub(crate) mod depth_stencil;
-pub(crate) mod surface;
 
 /// Comparisons of depth, stencil and alpha.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
