@@ -121,15 +121,48 @@ impl Processor {
         self.compiled::<Copy, _, _, _, _, _>()(to, from, &(), &(), 0);
     }
 
-    /// Loads words that other threads may access, each with relaxed order.
+    /// Makes all words of a row the same.
     #[inline]
-    pub fn load(self, from: &[AtomicU32; 32], to: &mut [u32; 32]) {
+    pub fn fill(self, word: u32, to: &mut [u32; 32]) {
+        self.compiled::<Fill, _, _, _, _, _>()(to, &(), &(), &(), word);
+    }
+
+    /// Takes over the words of a row whose bits are set in a mask.
+    #[inline]
+    pub fn merge(self, mask: u32, from: &[u32; 32], to: &mut [u32; 32]) {
+        self.compiled::<Merge, _, _, _, _, _>()(to, from, &(), &(), mask);
+    }
+
+    /// Loads words that follow each other.
+    #[inline]
+    pub fn load<W: Word>(self, from: &[W; 32], to: &mut [u32; 32]) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "see below")]
             // SAFETY: both are 128 bytes, and AVX was found.
             Set::Avx2 => unsafe { x86::move_by_32(from.as_ptr().cast(), to.as_mut_ptr()) },
-            Set::Baseline => from.iter().zip(to).for_each(|(from, to)| *to = from.load(Relaxed)),
+            Set::Baseline => from.iter().zip(to).for_each(|(from, to)| *to = from.word()),
+        }
+    }
+
+    /// Loads words by their places in bytes, of which the lowest two bits do not count.
+    ///
+    /// # Panics
+    /// If one is outside.
+    #[inline]
+    pub fn gather<W: Word>(self, from: &[W], places: &[u32; 32], to: &mut [u32; 32]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "see below")]
+            Set::Avx2 => {
+                let highest = self.compiled::<Highest, _, _, _, _, _>()(&mut (), places, &(), &(), 0);
+                assert!(((highest >> 2) as usize) < from.len(), "a place behind the last word");
+                // SAFETY: no place is outside, and AVX2 was found.
+                unsafe { x86::gather_by_8(from.as_ptr().cast(), places, to) }
+            }
+            Set::Baseline => {
+                places.iter().zip(to).for_each(|(place, to)| *to = from[(place >> 2) as usize].word());
+            }
         }
     }
 
@@ -146,12 +179,66 @@ impl Processor {
     }
 }
 
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for super::AtomicU32 {}
+}
+
+/// A word of memory: one's own, or one that other threads may access.
+pub trait Word: sealed::Sealed {
+    /// Its value, read with relaxed order.
+    fn word(&self) -> u32;
+}
+
+impl Word for u32 {
+    fn word(&self) -> u32 {
+        *self
+    }
+}
+
+impl Word for AtomicU32 {
+    fn word(&self) -> u32 {
+        self.load(Relaxed)
+    }
+}
+
 struct Copy;
 
 impl Kernel<[u32; 32], [u32; 32], (), (), ()> for Copy {
     #[inline(always)]
     fn run<F: Features>(to: &mut [u32; 32], from: &[u32; 32], _: &(), _: &(), _: u32) {
         *to = *from;
+    }
+}
+
+struct Fill;
+
+impl Kernel<[u32; 32], (), (), (), ()> for Fill {
+    #[inline(always)]
+    fn run<F: Features>(to: &mut [u32; 32], _: &(), _: &(), _: &(), word: u32) {
+        *to = [word; 32];
+    }
+}
+
+struct Merge;
+
+impl Kernel<[u32; 32], [u32; 32], (), (), ()> for Merge {
+    #[inline(always)]
+    fn run<F: Features>(to: &mut [u32; 32], from: &[u32; 32], _: &(), _: &(), mask: u32) {
+        *to = std::array::from_fn(|i| {
+            let take = 0u32.wrapping_sub(mask >> i & 1);
+            from[i] & take | to[i] & !take
+        });
+    }
+}
+
+struct Highest;
+
+impl Kernel<(), [u32; 32], (), (), u32> for Highest {
+    #[inline(always)]
+    fn run<F: Features>(_: &mut (), words: &[u32; 32], _: &(), _: &(), _: u32) -> u32 {
+        words.iter().fold(0, |highest, w| highest.max(*w))
     }
 }
 
@@ -188,9 +275,41 @@ mod avx2 {
 mod x86 {
     use std::arch::asm;
 
-    /// Moves 32 words, one or both of which may be words that other threads access: as instructions that the compiler does not look
-    /// into, which move each aligned word whole, as relaxed loads and stores do. (Processors with AVX move aligned 16 bytes whole;
-    /// of larger pieces and of unaligned ones, at least each aligned word.)
+    // Other threads may access the words. The compiler does not look into instructions that are written as text, and they move each
+    // aligned word whole, as relaxed loads and stores do. (Processors with AVX move aligned 16 bytes whole; of larger pieces and of
+    // unaligned ones, at least each aligned word.)
+
+    /// Loads words by their places in bytes, of which the lowest two bits do not count.
+    ///
+    /// # Safety
+    /// There are words at all places from `from` on; the processor has AVX2.
+    #[expect(unsafe_code, reason = "see the caller")]
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(super) unsafe fn gather_by_8(from: *const u32, places: &[u32; 32], to: &mut [u32; 32]) {
+        for (places, to) in places.chunks_exact(8).zip(to.chunks_exact_mut(8)) {
+            // SAFETY: as the caller promises; eight words are at `places` and at `to`. Neither stack nor flags are touched.
+            unsafe {
+                asm!(
+                    "vmovdqu {place}, [{places}]",
+                    "vpsrld {place}, {place}, 2",
+                    "vpcmpeqd {all}, {all}, {all}",
+                    "vpxor {word}, {word}, {word}",
+                    "vpgatherdd {word}, [{from} + 4 * {place}], {all}",
+                    "vmovdqu [{to}], {word}",
+                    from = in(reg) from,
+                    places = in(reg) places.as_ptr(),
+                    to = in(reg) to.as_mut_ptr(),
+                    place = out(ymm_reg) _,
+                    all = out(ymm_reg) _,
+                    word = out(ymm_reg) _,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }
+    }
+
+    /// Moves 32 words, one or both of which may be words that other threads access.
     ///
     /// # Safety
     /// 128 bytes at `from` can be read, and at `to` written; the processor has AVX.
@@ -287,7 +406,28 @@ mod tests {
             processor.load(middle, &mut loaded);
             processor.copy(&loaded, &mut copied);
             assert_eq!((loaded, copied), (row, row));
+            let places = std::array::from_fn(|i| (i as u32 * 52 + 7) % 128);
+            processor.gather(&words[1..33], &places, &mut loaded);
+            assert_eq!(loaded, places.map(|p| row[(p >> 2) as usize]));
+            processor.gather(&row, &places, &mut copied);
+            assert_eq!(copied, loaded);
+            processor.fill(9, &mut copied);
+            assert_eq!(copied, [9; 32]);
+            processor.merge(0x8000_0105, &row, &mut copied);
+            assert_eq!(copied, std::array::from_fn(|i| if [0, 2, 8, 31].contains(&i) { row[i] } else { 9 }));
             assert_eq!([0, 33, 34].map(|i| words[i].load(Relaxed)), [1; 3]);
+        }
+    }
+
+    #[test]
+    fn places_behind_the_last_word_are_refused() {
+        for processor in Processor::all() {
+            let gathered = |last: u32| {
+                let mut places = [0; 32];
+                places[17] = last;
+                std::panic::catch_unwind(|| processor.gather(&[1u32; 40], &places, &mut [0; 32])).is_ok()
+            };
+            assert_eq!([159, 160, u32::MAX].map(gathered), [true, false, false]);
         }
     }
 

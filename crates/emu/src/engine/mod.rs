@@ -50,6 +50,25 @@ impl Exec for Interpreter {
     }
 }
 
+/// The interpreter an instruction at a time, without its ways for many of them: what [`Interpreter`] is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct SingleSteps;
+
+impl Engine for SingleSteps {
+    fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>> {
+        Some(Arc::new(Stepper(code.clone())))
+    }
+}
+
+struct Stepper(Arc<Code>);
+
+impl Exec for Stepper {
+    fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
+        let begins = self.0.index(warp.pc).is_none_or(|at| self.0.insts[at].leader);
+        Ok(if begins && cx.block.steps >= until { Yield::Slice } else { Yield::Step })
+    }
+}
+
 /// Runs a warp by an executor, and by the interpreter where that has none for an instruction.
 pub(crate) fn run(
     exec: Option<&dyn Exec>,

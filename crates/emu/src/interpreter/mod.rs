@@ -424,7 +424,7 @@ fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<()
         Micro::S2r { dst, reg } => {
             if *dst != NULL {
                 let row = special_row(cx, w, *reg);
-                w.regs[*dst as usize].blend(mask, &row);
+                cx.env.processor.merge(mask, &row.0, &mut w.regs[*dst as usize].0);
             }
             Ok(())
         }

@@ -113,7 +113,9 @@ impl Block {
         let st = &mut self.st;
         st.ctaid = coordinates(env, number);
         st.number = number as u32;
-        st.shared.fill(0);
+        if !st.shared.is_empty() {
+            st.shared.fill(0);
+        }
         st.locks.clear();
         (st.steps, st.thread_steps) = (0, 0);
         st.shadow = shadow(env, number, self.warps.len());

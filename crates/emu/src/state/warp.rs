@@ -212,7 +212,8 @@ impl Warp {
         (self.pc, self.at, self.active, self.live) = (entry, entry, live, live);
         self.state = State::Ready;
         self.stack.clear();
-        self.regs.iter_mut().take(named).for_each(|row| *row = LaneVec::ZERO);
+        let named = named.min(self.regs.len());
+        self.regs[..named].fill(LaneVec::ZERO);
         self.preds[..7].fill(0);
         self.cc = Cc::default();
         self.local.clear();

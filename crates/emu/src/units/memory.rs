@@ -14,6 +14,7 @@ use crate::units::reach::{Pattern, Reach, Target, reach};
 use nvir_base::num::float::{add32, ftz32, max32, min32};
 use nvir_base::num::int::sext;
 use nvir_hw::window;
+use nvir_simd::{Processor, Word};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a generic window begins.
@@ -165,6 +166,7 @@ fn narrow_mask(width: Width, a: u64) -> (u32, u32) {
     }
 }
 
+#[inline(never)]
 pub(crate) fn load(
     cx: &mut Cx<'_>,
     w: &mut Warp,
@@ -231,26 +233,12 @@ fn load_reached(
     bytes: &LaneVec,
 ) {
     let all = reach.first..reach.first + reach.count;
-    let copied = is_copied(reach, mask, width);
+    let fetch = Fetch { processor: cx.env.processor, mask, width, reach, bytes };
     for k in 0..width.regs() as usize {
         let row = &mut w.regs[dst as usize + k];
         match reach.target {
-            Target::Global(b) => {
-                let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
-                if copied && let Some(words) = words.first_chunk() {
-                    cx.env.processor.load(words, &mut row.0);
-                    continue;
-                }
-                fetch(row, mask, (width, k), reach, bytes, words, |word| word.load(Relaxed));
-            }
-            Target::Shared => {
-                let words = &cx.block.shared[all.clone()];
-                if copied && let Some(words) = words.first_chunk() {
-                    cx.env.processor.copy(words, &mut row.0);
-                    continue;
-                }
-                fetch(row, mask, (width, k), reach, bytes, words, |word| *word);
-            }
+            Target::Global(b) => fetch.row(k, &cx.env.bound.memory.buffers[b].words[all.clone()], row),
+            Target::Shared => fetch.row(k, &cx.block.shared[all.clone()], row),
             Target::Local if matches!(reach.pattern, Pattern::Same(_)) => {
                 row.blend(mask, w.local.get(reach.first + k).unwrap_or(&LaneVec::ZERO));
             }
@@ -267,32 +255,46 @@ fn load_reached(
     }
 }
 
+/// A load of words that lanes share.
+struct Fetch<'a> {
+    processor: Processor,
+    mask: Mask,
+    width: Width,
+    reach: &'a Reach,
+    bytes: &'a LaneVec,
+}
+
+impl Fetch<'_> {
+    /// The word of each lane's access that is `k` behind its first.
+    #[inline(always)]
+    fn row<T: Word>(&self, k: usize, words: &[T], row: &mut LaneVec) {
+        let &Fetch { processor, mask, width, reach, bytes } = self;
+        let full = mask == Mask::MAX;
+        match (reach.pattern, words.first_chunk()) {
+            (Pattern::Same(_), _) if full => processor.fill(words[k].word(), &mut row.0),
+            (Pattern::Same(_), _) => row.blend(mask, &LaneVec::splat(words[k].word())),
+            (Pattern::Contiguous(_), Some(words)) if full && width == Width::B32 => {
+                processor.load(words, &mut row.0)
+            }
+            (Pattern::Scattered, _) if full => processor.gather(&words[k..], &bytes.0, &mut row.0),
+            (Pattern::Scattered, _) => {
+                let mut all = LaneVec::ZERO;
+                processor.gather(&words[k..], &bytes.0, &mut all.0);
+                processor.merge(mask, &all.0, &mut row.0);
+            }
+            (Pattern::Contiguous(_), _) => {
+                for l in lanes(mask) {
+                    row.0[l] = words[reach.word(l, width, bytes) + k].word();
+                }
+            }
+        }
+    }
+}
+
 /// Whether the words of a request are those of a row.
 #[inline]
 fn is_copied(reach: &Reach, mask: Mask, width: Width) -> bool {
     matches!(reach.pattern, Pattern::Contiguous(_)) && mask == Mask::MAX && width == Width::B32
-}
-
-/// The word of an access that is `k` behind its first, of each lane.
-#[inline(always)]
-fn fetch<T>(
-    row: &mut LaneVec,
-    mask: Mask,
-    (width, k): (Width, usize),
-    reach: &Reach,
-    bytes: &LaneVec,
-    words: &[T],
-    read: impl Fn(&T) -> u32,
-) {
-    match reach.pattern {
-        Pattern::Same(_) => row.blend(mask, &LaneVec::splat(read(&words[k]))),
-        _ if mask == Mask::MAX => {
-            for l in 0..LANES {
-                row.0[l] = read(&words[reach.word(l, width, bytes) + k]);
-            }
-        }
-        _ => lanes(mask).for_each(|l| row.0[l] = read(&words[reach.word(l, width, bytes) + k])),
-    }
 }
 
 fn put(w: &mut Warp, dst: u8, n: usize, mask: Mask, rows: &[LaneVec; 4]) {
@@ -315,6 +317,7 @@ fn read(cx: &Cx<'_>, w: &mut Warp, lane: usize, place: Place, k: usize) -> Resul
     })
 }
 
+#[inline(never)]
 pub(crate) fn store(
     cx: &mut Cx<'_>,
     w: &mut Warp,
@@ -581,6 +584,7 @@ pub(crate) fn store_unlock(
 }
 
 /// LDC with a register in its address.
+#[inline(never)]
 pub(crate) fn load_const(
     cx: &Cx<'_>,
     w: &mut Warp,
@@ -629,6 +633,7 @@ pub(crate) fn load_const(
     Ok(())
 }
 
+#[inline(never)]
 pub(crate) fn atomic(
     cx: &mut Cx<'_>,
     w: &mut Warp,
@@ -762,6 +767,9 @@ fn combine(op: AtomOp, ty: AtomTy, old: u64, x: u64, y: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Checks, Launch, Memory, Options, Program};
+    use nvir_base::Chip;
+    use nvir_isa as isa;
 
     #[test]
     fn atomics_combine_as_the_ptx_manual_says() {
@@ -778,5 +786,128 @@ mod tests {
         assert_eq!(combine(Max, AtomTy::S64, 1, u64::MAX, 0), 1);
         let f = |v: f32| u64::from(v.to_bits());
         assert_eq!(combine(Add, AtomTy::F32 { ftz: true }, f(1.5), f(2.0), 0), f(3.5));
+    }
+
+    /// Offsets of 32 lanes, as accesses have them: in order, at one place, in another order, over each other, none of these.
+    fn offsets(seed: &mut u32, bytes: u32) -> [u32; 32] {
+        let mut next = |n: u32| {
+            *seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (*seed >> 12) % n
+        };
+        let (kind, start) = (next(6), next(16) * bytes);
+        std::array::from_fn(|l| {
+            let l = l as u32;
+            start
+                + bytes
+                    * match kind {
+                        0 | 1 => l,
+                        2 => 0,
+                        3 => 31 - l,
+                        4 => l / 3,
+                        _ => next(64),
+                    }
+        })
+    }
+
+    /// Accesses of 32 lanes, of which some may be off, to memory of 4096 bytes: what is loaded and what the memory is then, or the fault.
+    fn accessed(
+        lines: &[String],
+        offsets: &[u32; 32],
+        mask: Mask,
+        checks: Checks,
+    ) -> (Result<(u64, u64), String>, Vec<u32>, Vec<u32>) {
+        let encode = |(n, line): (usize, &String)| {
+            let m = isa::text::parse(Chip::Gf100, line, 8 * n as u32, &|_| None).expect(line);
+            isa::encode(Chip::Gf100, &m, 8 * n as u32).expect(line)
+        };
+        let program = Program::new(Chip::Gf100, &lines.iter().enumerate().map(encode).collect::<Vec<_>>());
+        let mut memory = Memory::new();
+        let table: Vec<u32> =
+            (0..32).flat_map(|l| [offsets[l], mask >> l & 1, l as u32 * 0x0103_0507, 77]).collect();
+        let words = |n: u32| (0..n).map(|i| i.wrapping_mul(0x9e37_79b9)).collect::<Vec<_>>();
+        let [at, data, out] = [512, 4096, 512].map(|size| memory.alloc(size, 256).expect("it fits"));
+        memory.write_words(at, &table).expect("it is there");
+        memory.write_words(data, &words(1024)).expect("it is there");
+        if checks.init {
+            // Another buffer: now each access to global memory is looked at.
+            let other = memory.alloc(64, 16).expect("it fits");
+            memory.mark_uninitialized(other);
+        }
+        let mut launch = Launch::new(&program);
+        (launch.block, launch.shared_bytes, launch.local_bytes, launch.gprs) = ([32, 1, 1], 4096, 4096, 32);
+        for (n, address) in [at, data, out].into_iter().enumerate() {
+            launch.set_const(0, 8 * n, &address.to_le_bytes());
+        }
+        let stats = crate::run(&launch, &mut memory, &mut Options { checks, ..Options::default() });
+        let read = |memory: &Memory, at: u64, count: usize| {
+            let mut words = vec![0; count];
+            memory.read_words(at, &mut words).expect("it is there");
+            words
+        };
+        let counts = stats.map(|s| (s.warp_instructions, s.thread_instructions)).map_err(|f| f.to_string());
+        (counts, read(&memory, out, 128), read(&memory, data, 1024))
+    }
+
+    /// What recognises the lanes' pattern gives what a look at each lane gives: initcheck has it done that way.
+    #[test]
+    fn accesses_by_rows_are_those_of_single_lanes() {
+        let lane_by_lane = Checks { init: true, ..Checks::default() };
+        let widths = [(".U8", 1), (".S8", 1), (".U16", 2), (".S16", 2), ("", 4), (".64", 8), (".128", 16)];
+        let mut seed = 7;
+        let mut faults = 0;
+        for round in 0..900u32 {
+            let (width, bytes) = widths[round as usize % widths.len()];
+            let mut offsets = offsets(&mut seed, bytes);
+            let space = ["global", "shared", "local"][round as usize / widths.len() % 3];
+            let mask = match seed >> 28 {
+                0..8 => Mask::MAX,
+                8..10 => 1 << (seed >> 8 & 31),
+                10 => 0x0000_fff0,
+                _ => seed ^ seed << 9,
+            };
+            match seed >> 20 & 15 {
+                // Outside, or between: a fault, or local memory's padding.
+                0 => offsets[seed as usize & 31] += 4096,
+                1 => offsets[seed as usize & 31] += 1,
+                _ => {}
+            }
+            let (load, store, address) = match space {
+                "global" => ("LD.E", "ST.E", "R12"),
+                "shared" => ("LDS", "STS", "R8"),
+                _ => ("LDL", "STL", "R8"),
+            };
+            let mut lines: Vec<String> = Vec::new();
+            let mut line = |text: String| lines.push(text);
+            line("S2R R0, SR_TID.X".into());
+            for (low, bank) in [(4, 0), (12, 8), (20, 16)] {
+                line(format!("MOV R{low}, c[0x0][{bank:#x}]"));
+                line(format!("MOV R{}, c[0x0][{:#x}]", low + 1, bank + 4));
+            }
+            for low in [4, 20] {
+                line(format!("ISCADD R{low}.CC, R0, R{low}, 0x4"));
+                line(format!("IADD.X R{}, R{}, RZ", low + 1, low + 1));
+            }
+            line("LD.E.128 R8, [R4]".into());
+            line("ISETP.NE.AND P0, PT, R9, RZ, PT".into());
+            line("IADD R12.CC, R12, R8".into());
+            line("IADD.X R13, R13, RZ".into());
+            // Known registers, and known words in shared and local memory: the same for the thread and its neighbours.
+            (16..20).for_each(|r| line(format!("MOV R{r}, R10")));
+            (24..28).for_each(|r| line(format!("LOP.XOR R{r}, R10, {:#x}", r * 5)));
+            if space != "global" {
+                for at in (0..2048).step_by(16) {
+                    line(format!("{store}.128 [RZ+{at:#x}], R24"));
+                }
+            }
+            line(format!("@P0 {store}{width} [{address}+0x20], R24"));
+            line(format!("@P0 {load}{width} R16, [{address}+0x20]"));
+            line("ST.E.128 [R20], R16".into());
+            line("EXIT".into());
+            let fast = accessed(&lines, &offsets, mask, Checks::default());
+            let slow = accessed(&lines, &offsets, mask, lane_by_lane);
+            assert_eq!(fast, slow, "{space}{width} at {offsets:?}, lanes {mask:#x}");
+            faults += u32::from(fast.0.is_err());
+        }
+        assert!((20..200).contains(&faults), "{faults} of 900 fault");
     }
 }

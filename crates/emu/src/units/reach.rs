@@ -87,21 +87,18 @@ impl How {
     }
 }
 
-/// What is known of the addresses of all lanes that are on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Look {
-    /// Each access follows that of the lane before; all are at one place; all high words are the same.
-    follow: bool,
-    same: bool,
-    near: bool,
-}
+/// What is known of the addresses of all lanes that are on: each access follows that of the lane before; all are at one place; all high
+/// words are the same.
+const FOLLOW: u32 = 1;
+const SAME: u32 = 2;
+const NEAR: u32 = 4;
 
 struct LookAt<const PARTIAL: bool>;
 
 /// Low and high words of bases, and the lanes that are on.
-impl<const PARTIAL: bool> Kernel<Look, LaneVec, LaneVec, How, ()> for LookAt<PARTIAL> {
+impl<const PARTIAL: bool> Kernel<(), LaneVec, LaneVec, How, u32> for LookAt<PARTIAL> {
     #[inline(always)]
-    fn run<F: Features>(look: &mut Look, low: &LaneVec, high: &LaneVec, how: &How, mask: u32) {
+    fn run<F: Features>(_: &mut (), low: &LaneVec, high: &LaneVec, how: &How, mask: u32) -> u32 {
         let how = *how;
         let first = mask.trailing_zeros() as usize % LANES;
         let (start, start_high) = (how.address(low.0[first]), high.0[first]);
@@ -115,7 +112,8 @@ impl<const PARTIAL: bool> Kernel<Look, LaneVec, LaneVec, How, ()> for LookAt<PAR
             differs |= (v ^ start) & on;
             far |= (high.0[i] ^ start_high) & on;
         }
-        *look = Look { follow: parts == 0, same: differs == 0, near: far == 0 };
+        let known = |broken: u32, what: u32| if broken == 0 { what } else { 0 };
+        known(parts, FOLLOW) | known(differs, SAME) | known(far, NEAR)
     }
 }
 
@@ -154,6 +152,7 @@ impl<const PARTIAL: bool> Kernel<Spread<'_>, LaneVec, (), How, ()> for SpreadOut
 }
 
 /// Where a request goes, if it needs no checks of single lanes. What [`Pattern::Scattered`] says of single lanes is left in `bytes`.
+#[inline(always)]
 pub(super) fn reach(
     cx: &mut Cx<'_>,
     w: &Warp,
@@ -188,22 +187,21 @@ pub(super) fn reach(
     let how = How::new(add, size.trailing_zeros(), space);
     let start = how.address(low.0[first]);
     let start_high = high.map_or(0, |high| high.0[first]);
-    let mut look = Look::default();
     let looks = if full {
         env.processor.compiled::<LookAt<false>, _, _, _, _, _>()
     } else {
         env.processor.compiled::<LookAt<true>, _, _, _, _, _>()
     };
     // Entry 0 of the pool is zero.
-    looks(&mut look, low, high.unwrap_or(&pool[0]), &how, mask);
-    if !look.near {
+    let known = looks(&mut (), low, high.unwrap_or(&pool[0]), &how, mask);
+    if known & NEAR == 0 {
         return None;
     }
     let last = LANES - 1 - mask.leading_zeros() as usize;
     let following = ((last - first) as u32) << how.log_bytes();
-    let (lowest, highest, bits, pattern) = if look.same {
+    let (lowest, highest, bits, pattern) = if known & SAME != 0 {
         (start, start, start, Pattern::Same(0))
-    } else if look.follow && size >= 4 && start.checked_add(following).is_some() {
+    } else if known & FOLLOW != 0 && size >= 4 && start.checked_add(following).is_some() {
         (start, start + following, start, Pattern::Contiguous(first))
     } else {
         let mut spread = Spread { from_lowest: bytes, lowest: 0, highest: 0, bits: 0 };
