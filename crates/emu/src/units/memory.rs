@@ -809,13 +809,16 @@ mod tests {
         })
     }
 
-    /// Accesses of 32 lanes, of which some may be off, to memory of 4096 bytes: what is loaded and what the memory is then, or the fault.
-    fn accessed(
-        lines: &[String],
-        offsets: &[u32; 32],
-        mask: Mask,
-        checks: Checks,
-    ) -> (Result<(u64, u64), String>, Vec<u32>, Vec<u32>) {
+    /// What a launch of accesses counts, or its fault; what it loads; memory afterwards.
+    #[derive(PartialEq, Debug)]
+    struct Accessed {
+        counts: Result<(u64, u64), String>,
+        loaded: Vec<u32>,
+        memory: Vec<u32>,
+    }
+
+    /// Accesses of 32 lanes, of which some may be off, to memory of 4096 bytes.
+    fn accessed(lines: &[String], offsets: &[u32; 32], mask: Mask, checks: Checks) -> Accessed {
         let encode = |(n, line): (usize, &String)| {
             let m = isa::text::parse(Chip::Gf100, line, 8 * n as u32, &|_| None).expect(line);
             isa::encode(Chip::Gf100, &m, 8 * n as u32).expect(line)
@@ -845,7 +848,7 @@ mod tests {
             words
         };
         let counts = stats.map(|s| (s.warp_instructions, s.thread_instructions)).map_err(|f| f.to_string());
-        (counts, read(&memory, out, 128), read(&memory, data, 1024))
+        Accessed { counts, loaded: read(&memory, out, 128), memory: read(&memory, data, 1024) }
     }
 
     /// What recognises the lanes' pattern gives what a look at each lane gives: initcheck has it done that way.
@@ -906,7 +909,7 @@ mod tests {
             let fast = accessed(&lines, &offsets, mask, Checks::default());
             let slow = accessed(&lines, &offsets, mask, lane_by_lane);
             assert_eq!(fast, slow, "{space}{width} at {offsets:?}, lanes {mask:#x}");
-            faults += u32::from(fast.0.is_err());
+            faults += u32::from(fast.counts.is_err());
         }
         assert!((20..200).contains(&faults), "{faults} of 900 fault");
     }
