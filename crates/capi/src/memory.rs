@@ -51,6 +51,21 @@ pub(crate) unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T
     Some(unsafe { std::slice::from_raw_parts(items, count) })
 }
 
+/// A list that the caller lends to be changed.
+///
+/// # Safety
+/// As for [`list`], and nobody else has it.
+pub unsafe fn list_mut<'a, T>(items: *mut T, count: usize) -> Option<&'a mut [T]> {
+    if count == 0 {
+        return Some(&mut []);
+    }
+    if items.is_null() || !items.is_aligned() || count > isize::MAX as usize / size_of::<T>().max(1) {
+        return None;
+    }
+    // SAFETY: it is aligned and not too long, the rest is the caller's promise.
+    Some(unsafe { std::slice::from_raw_parts_mut(items, count) })
+}
+
 /// A text of so many bytes, if it is UTF-8.
 ///
 /// # Safety
