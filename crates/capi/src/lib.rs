@@ -8,7 +8,7 @@
 #![allow(non_camel_case_types, clippy::missing_safety_doc)]
 
 mod memory;
-mod stage;
+pub mod stage;
 mod view;
 
 use compiler::compiler::{Cancel, Language};

@@ -55,7 +55,7 @@ pub(crate) unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T
 ///
 /// # Safety
 /// As for [`list`], and nobody else has it.
-pub unsafe fn list_mut<'a, T>(items: *mut T, count: usize) -> Option<&'a mut [T]> {
+pub(crate) unsafe fn list_mut<'a, T>(items: *mut T, count: usize) -> Option<&'a mut [T]> {
     if count == 0 {
         return Some(&mut []);
     }

@@ -242,7 +242,7 @@ pub struct nvir_state {
 }
 
 /// What of the options is about graphics stages; `None` for a number that does not exist.
-pub fn options(o: &nvir_options) -> Option<StageOptions> {
+pub(crate) fn options(o: &nvir_options) -> Option<StageOptions> {
     let small = |n: u32| u8::try_from(n).ok();
     let domain = match o.tess_domain {
         0 => None,
