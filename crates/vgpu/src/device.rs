@@ -3,13 +3,11 @@
 use crate::Memory;
 use crate::frames::Frames;
 use crate::log::Log;
+pub(crate) use crate::result::EngineResult;
 use crate::shader::Launcher;
 use nvir_base::Chip;
 use nvir_emu::Note;
 use std::fmt;
-
-/// What a channel ends with, without the place.
-pub(crate) type EngineResult<T = ()> = Result<T, String>;
 
 /// Where in a submission a method stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -23,6 +23,7 @@ mod log;
 #[cfg(unix)]
 pub mod output;
 pub mod replay;
+mod result;
 pub mod shader;
 pub mod trace;
 

@@ -1,7 +1,7 @@
 //! Images that engines draw into, as registers describe them.
 
-use super::transfer::{Blocks, ImageOperand};
-use crate::device::EngineResult;
+use super::operand::{Blocks, ImageOperand};
+use crate::result::EngineResult;
 use nvir_base::tiling::{Level, Order};
 
 /// The words that describe an image.

@@ -4,6 +4,7 @@
 //! level of detail of a lookup without an explicit one comes from how coordinates change over a quad of pixels; in stages
 //! without pixels it is that of level zero.
 
+mod coordinates;
 pub(crate) mod descriptors;
 mod lookup;
 mod plain;

@@ -2,7 +2,7 @@
 //! draw have them. Their memory is found once a launch, and a texel is a load and a look into a table. What they give is bit
 //! for bit what [`super::lookup`] gives, which has all rules.
 
-use super::lookup::{clamped, floor, weight, wrapped};
+use super::coordinates::{clamped, floor, weight, wrapped};
 use super::source::Texture;
 use crate::image::{Dim, Filter, Sampler};
 use crate::memory::Memory;
