@@ -43,6 +43,7 @@ targets! {
     endless_nir "endless-nir"
     endless_ir "endless-ir"
     whole_warp "whole-warp"
+    engines "engines"
     mutants_tgsi "mutants-tgsi"
     mutants_nir "mutants-nir"
     mutants_ir "mutants-ir"

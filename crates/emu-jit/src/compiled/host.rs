@@ -137,7 +137,7 @@ fn signature(module: &JITModule) -> Signature {
 fn instruction_set() -> Result<OwnedTargetIsa, Refused> {
     let refuse = |why: &str| Err(Refused::Host(why.to_string()));
     if cfg!(target_endian = "big") || !cfg!(target_pointer_width = "64") {
-        return refuse("the host is no little-endian machine of 64 bits");
+        return refuse("the host is not a little-endian machine of 64 bits");
     }
     #[cfg(target_arch = "x86_64")]
     if !(std::is_x86_feature_detected!("avx") && std::is_x86_feature_detected!("fma")) {
