@@ -304,8 +304,12 @@ fn patches_keep_to_themselves() {
             FaultKind::OutOfBounds,
             "reads output a[0x20] of the patch, of which the header declares 8 words (patch 0, invocation 0)",
         );
-        let lines = ["VILD R1, v[0x3]", "EXIT"];
-        bad(&lines, &header, FaultKind::OutOfBounds, "vertex 3 of a primitive that has 3");
+        // A vertex that the patch does not have: a fault where its attributes matter.
+        let lines =
+            ["VILD R1, v[0x3]", "ALD R0, a[0x80], R1", "ISETP.EQ.AND P0, PT, R0, RZ, PT", "@P0 NOP", "EXIT"];
+        bad(&lines, &header, FaultKind::Uninitialized, "reads what nothing has written");
+        run_control(chip, 3, &["VILD R1, v[0x3]", "ALD R0, a[0x80], R1", "EXIT"], &header)
+            .unwrap_or_else(|f| panic!("{chip} {f}"));
         let lines = ["MOV R1, 0x0", "ALD R0, a[0x80], R1", "EXIT"];
         bad(&lines, &header, FaultKind::OutOfBounds, "0x0 is not a vertex handle that VILD gives");
         bad(

@@ -18,6 +18,9 @@ pub(super) const PHYSICAL_OUTPUTS: u32 = 0x6000;
 /// The handle of a primitive's vertex 0; the others follow.
 pub(super) const FIRST_VERTEX: u32 = 0x1000;
 
+/// The handle of a vertex that the primitive does not have: its attributes are zero, and have no value for initcheck.
+pub(super) const NO_VERTEX: u32 = FIRST_VERTEX - 1;
+
 /// Which thread a lane of a warp is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Thread {

@@ -16,9 +16,10 @@ use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
 use crate::shader::{Failure, Launcher, Tables};
-use nvir_emu::stage::batch::{self, AttributeBuffer, Bound, Defaults, DomainPoint, Input, Results};
+use nvir_emu::stage::batch::{self, AttributeBuffer, Bound, Defaults, DomainPoint, Input, Results, Slots};
 use nvir_hw::method::three_d::*;
 use nvir_isa::header;
+use std::sync::Arc;
 
 /// Vertices that a stage leaves at once, about.
 const BATCH: usize = 1 << 15;
@@ -48,6 +49,8 @@ pub(super) struct Batch<'a> {
 pub(super) struct Pipeline {
     vertex: Results,
     control: Results,
+    /// Patches where no control stage makes any: the levels of the registers.
+    given: AttributeBuffer,
     eval: Results,
     geometry: Results,
     levels: Tessellation,
@@ -207,10 +210,23 @@ impl Pipeline {
             patches: None,
         };
         let mut control = std::mem::take(&mut self.control);
+        let mut given = std::mem::take(&mut self.given);
         let threads = stages.program(Slot::TessControl).map(|p| u32::from(p.header().threads));
-        // Without a control stage patches go on as they are, with the levels of the registers.
         let input = match threads {
-            None => input,
+            // Without a control stage patches go on as they are, with the levels of the registers.
+            None => {
+                let Levels { outer, inner } = View(regs).levels();
+                if given.slots().is_empty() {
+                    given = AttributeBuffer::new(Arc::new(Slots::new(OUTER.into_iter().chain(INNER))));
+                }
+                given.resize(patches.len());
+                for patch in 0..patches.len() {
+                    for (slot, level) in outer.into_iter().chain(inner).enumerate() {
+                        given.set(patch, slot, level.to_bits());
+                    }
+                }
+                batch::Primitives { patches: Some(&given), ..input }
+            }
             Some(threads) => {
                 stages.run(Slot::TessControl, &Input::Patches(input), &mut control)?;
                 stages.counters.control_invocations += patches.len() as u64;
@@ -230,13 +246,9 @@ impl Pipeline {
             tessellated.size = mode.vertices();
             let mut end = first;
             while end < patches.len() && points.len() < BATCH {
-                let levels = match input.patches {
-                    Some(p) => {
-                        let level = |a| f32::from_bits(p.word(end, a, stages.defaults));
-                        Levels { outer: OUTER.map(level), inner: INNER.map(level) }
-                    }
-                    None => View(regs).levels(),
-                };
+                let word = |a| input.patches.map_or(0, |p| p.word(end, a, stages.defaults));
+                let level = |a| f32::from_bits(word(a));
+                let levels = Levels { outer: OUTER.map(level), inner: INNER.map(level) };
                 let before = self.levels.points.len() as u32;
                 let indices = self.levels.indices.len();
                 tessellate(mode, &levels, &mut self.levels);
@@ -265,6 +277,7 @@ impl Pipeline {
         self.points = points;
         self.tessellated = tessellated;
         self.control = control;
+        self.given = given;
         result
     }
 
