@@ -15,7 +15,7 @@ use compiler::compiler::{Cancel, Language};
 use compiler::diag::{Diagnostic, Fault, Severity, line_column};
 use compiler::image::{Access, Uses, cubin, listing};
 use compiler::{Chip, CompileError, Compiler, InitRegs, Observer, OptLevel, Options, Shader, Source};
-use memory::{boxed, copied, free, given, place, text};
+use memory::{boxed, copied, free, given, place, text, written};
 use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};
 
@@ -573,11 +573,9 @@ pub unsafe extern "C" fn nvir_shader_get_use(
     guarded(|| {
         // SAFETY: the caller gives a shader, or null.
         let Some(shader) = (unsafe { given(shader) }) else { return nvir_status::Usage };
-        let all = uses(&shader.shader, kind);
-        let (Some(one), false) = (all.get(number as usize), out.is_null()) else { return nvir_status::Usage };
-        // SAFETY: the caller gives a place for one use.
-        unsafe { out.write(*one) };
-        nvir_status::Ok
+        let one = uses(&shader.shader, kind).get(number as usize).copied();
+        // SAFETY: the caller gives a place for one use, or null.
+        unsafe { written(one, out) }
     })
 }
 
@@ -709,13 +707,12 @@ pub unsafe extern "C" fn nvir_error_get(
     guarded(|| {
         // SAFETY: the caller gives an error, or null.
         let Some(error) = (unsafe { given(error) }) else { return nvir_status::Usage };
-        let (Some(one), false) = (error.list.get(number as usize), out.is_null()) else {
-            return nvir_status::Usage;
-        };
-        let (message, label, help) = (one.message.as_ptr(), one.label.as_ptr(), one.help.as_ptr());
-        // SAFETY: the caller gives a place for one diagnostic.
-        unsafe { out.write(nvir_diagnostic { message, label, help, ..one.rest }) };
-        nvir_status::Ok
+        let one = error.list.get(number as usize).map(|one| {
+            let (message, label, help) = (one.message.as_ptr(), one.label.as_ptr(), one.help.as_ptr());
+            nvir_diagnostic { message, label, help, ..one.rest }
+        });
+        // SAFETY: the caller gives a place for one diagnostic, or null.
+        unsafe { written(one, out) }
     })
 }
 

@@ -36,19 +36,21 @@ pub(crate) unsafe fn given<'a, T>(object: *const T) -> Option<&'a T> {
     unsafe { object.as_ref() }
 }
 
+/// Whether so many items may be where a pointer says: it is aligned, and they are no more than there can be.
+fn is_list<T>(items: *const T, count: usize) -> bool {
+    !items.is_null() && items.is_aligned() && count <= isize::MAX as usize / size_of::<T>().max(1)
+}
+
 /// A list that the caller lends.
 ///
 /// # Safety
 /// `items` is null or the first of `count` items that outlive the call.
 pub(crate) unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T]> {
-    if count == 0 {
-        return Some(&[]);
+    match count {
+        0 => Some(&[]),
+        // SAFETY: it is aligned and not too long, the rest is the caller's promise.
+        _ => is_list(items, count).then(|| unsafe { std::slice::from_raw_parts(items, count) }),
     }
-    if items.is_null() || !items.is_aligned() || count > isize::MAX as usize / size_of::<T>().max(1) {
-        return None;
-    }
-    // SAFETY: it is aligned and not too long, the rest is the caller's promise.
-    Some(unsafe { std::slice::from_raw_parts(items, count) })
 }
 
 /// A list that the caller lends to be changed.
@@ -56,14 +58,22 @@ pub(crate) unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T
 /// # Safety
 /// As for [`list`], and nobody else has it.
 pub(crate) unsafe fn list_mut<'a, T>(items: *mut T, count: usize) -> Option<&'a mut [T]> {
-    if count == 0 {
-        return Some(&mut []);
+    match count {
+        0 => Some(&mut []),
+        // SAFETY: it is aligned and not too long, the rest is the caller's promise.
+        _ => is_list(items, count).then(|| unsafe { std::slice::from_raw_parts_mut(items, count) }),
     }
-    if items.is_null() || !items.is_aligned() || count > isize::MAX as usize / size_of::<T>().max(1) {
-        return None;
-    }
-    // SAFETY: it is aligned and not too long, the rest is the caller's promise.
-    Some(unsafe { std::slice::from_raw_parts_mut(items, count) })
+}
+
+/// Writes an item, if there is one, to the caller's place.
+///
+/// # Safety
+/// `out` is null or a place for one.
+pub(crate) unsafe fn written<T>(item: Option<T>, out: *mut T) -> nvir_status {
+    let (Some(item), false) = (item, out.is_null()) else { return nvir_status::Usage };
+    // SAFETY: by the caller's promise.
+    unsafe { out.write(item) };
+    nvir_status::Ok
 }
 
 /// A text of so many bytes, if it is UTF-8.

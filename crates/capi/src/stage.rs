@@ -1,6 +1,6 @@
 //! Graphics stages: what a driver must know of them besides what it must know of a kernel.
 
-use crate::memory::{self, given, place};
+use crate::memory::{self, given, place, written};
 use crate::{guarded, nvir_options, nvir_shader, nvir_status, view};
 use compiler::image::fixup::{self, Condition, DefaultColor, Fixup, State};
 use compiler::image::stage::{Attribute, Graphics, Slot, SlotLocation};
@@ -461,7 +461,7 @@ pub unsafe extern "C" fn nvir_shader_get_input(
     out: *mut nvir_slot,
 ) -> nvir_status {
     // SAFETY: the caller gives a shader, or null, and a place for a slot, or null.
-    guarded(|| unsafe { one_of(stage(shader).map(|g| &*g.inputs), number, slot, out) })
+    guarded(|| unsafe { written(stage(shader).and_then(|g| g.inputs.get(number as usize)).map(slot), out) })
 }
 
 /// One of its outputs.
@@ -472,7 +472,7 @@ pub unsafe extern "C" fn nvir_shader_get_output(
     out: *mut nvir_slot,
 ) -> nvir_status {
     // SAFETY: as above.
-    guarded(|| unsafe { one_of(stage(shader).map(|g| &*g.outputs), number, slot, out) })
+    guarded(|| unsafe { written(stage(shader).and_then(|g| g.outputs.get(number as usize)).map(slot), out) })
 }
 
 /// One of its fixups: instructions that nvir_apply_fixups changes.
@@ -483,19 +483,7 @@ pub unsafe extern "C" fn nvir_shader_get_fixup(
     out: *mut nvir_fixup,
 ) -> nvir_status {
     // SAFETY: as above.
-    guarded(|| unsafe { one_of(stage(shader).map(|g| &*g.fixups), number, to_c, out) })
-}
-
-/// Writes one item of a list to the caller's place.
-///
-/// # Safety
-/// `out` is null or a place for one.
-unsafe fn one_of<T, C>(list: Option<&[T]>, number: u32, make: fn(&T) -> C, out: *mut C) -> nvir_status {
-    let one = list.and_then(|l| l.get(number as usize));
-    let (Some(one), false) = (one, out.is_null()) else { return nvir_status::Usage };
-    // SAFETY: by the caller's promise.
-    unsafe { out.write(make(one)) };
-    nvir_status::Ok
+    guarded(|| unsafe { written(stage(shader).and_then(|g| g.fixups.get(number as usize)).map(to_c), out) })
 }
 
 /// Makes code and header what they are in a state of the rasteriser. `code` has `code_bytes` bytes, as compiled or as left by an
