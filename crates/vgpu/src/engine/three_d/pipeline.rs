@@ -212,7 +212,7 @@ impl Pipeline {
         let mut control = std::mem::take(&mut self.control);
         let mut given = std::mem::take(&mut self.given);
         let threads = stages.program(Slot::TessControl).map(|p| u32::from(p.header().threads));
-        let input = match threads {
+        let (input, rows) = match threads {
             // Without a control stage patches go on as they are, with the levels of the registers.
             None => {
                 let Levels { outer, inner } = View(regs).levels();
@@ -225,13 +225,15 @@ impl Pipeline {
                         given.set(patch, slot, level.to_bits());
                     }
                 }
-                batch::Primitives { patches: Some(&given), ..input }
+                (batch::Primitives { patches: Some(&given), ..input }, &given)
             }
             Some(threads) => {
                 stages.run(Slot::TessControl, &Input::Patches(input), &mut control)?;
                 stages.counters.control_invocations += patches.len() as u64;
                 let (vertices, patches) = (&control.vertices, Some(&control.patches));
-                batch::Primitives { vertices, size: threads, indices: &[], ids: input.ids, patches }
+                let input =
+                    batch::Primitives { vertices, size: threads, indices: &[], ids: input.ids, patches };
+                (input, &control.patches)
             }
         };
         let mut points = std::mem::take(&mut self.points);
@@ -246,8 +248,7 @@ impl Pipeline {
             tessellated.size = mode.vertices();
             let mut end = first;
             while end < patches.len() && points.len() < BATCH {
-                let word = |a| input.patches.map_or(0, |p| p.word(end, a, stages.defaults));
-                let level = |a| f32::from_bits(word(a));
+                let level = |a| f32::from_bits(rows.word(end, a, stages.defaults));
                 let levels = Levels { outer: OUTER.map(level), inner: INNER.map(level) };
                 let before = self.levels.points.len() as u32;
                 let indices = self.levels.indices.len();
