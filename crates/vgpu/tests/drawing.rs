@@ -519,6 +519,12 @@ fn faults_of_programs_name_draw_and_vertex_or_pixel() {
         s.program(1, scene::VERTEX, &read(header, &["MOV R0, RZ", "LD R0, [R0]", "EXIT"]));
         let fault = s.draw(STRIP, 0, 4).fault();
         assert!(fault.contains("draw 1: out_of_bounds") && fault.contains("vertex 0"), "{fault}");
+        // The vertex's own number, not its place in the batch.
+        let mut s = Scene::new(chip);
+        s.vertices(&rectangle([2.0, 4.0], [4.0, 6.0], RED));
+        s.program(1, scene::VERTEX, &read(scene::Program::pass().header, &["MOV R0, RZ", "LD R0, [R0]", "EXIT"]));
+        let fault = s.set(VERTEX_ID_GEN_MODE, &[1 << 12]).draw(STRIP, 1, 3).fault();
+        assert!(fault.contains("(vertex 1)"), "{fault}");
     }
 }
 
