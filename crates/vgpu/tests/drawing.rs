@@ -522,7 +522,11 @@ fn faults_of_programs_name_draw_and_vertex_or_pixel() {
         // The vertex's own number, not its place in the batch.
         let mut s = Scene::new(chip);
         s.vertices(&rectangle([2.0, 4.0], [4.0, 6.0], RED));
-        s.program(1, scene::VERTEX, &read(scene::Program::pass().header, &["MOV R0, RZ", "LD R0, [R0]", "EXIT"]));
+        s.program(
+            1,
+            scene::VERTEX,
+            &read(scene::Program::pass().header, &["MOV R0, RZ", "LD R0, [R0]", "EXIT"]),
+        );
         let fault = s.set(VERTEX_ID_GEN_MODE, &[1 << 12]).draw(STRIP, 1, 3).fault();
         assert!(fault.contains("(vertex 1)"), "{fault}");
     }
