@@ -24,6 +24,8 @@ is_nir(const struct nv50_ir_prog_info *info)
 void
 stage_options(const struct nv50_ir_prog_info *info, nvir_options *options)
 {
+   /* nv50_ir has subnormal numbers flushed in all stages but compute. */
+   options->flush_subnormals = info->type != PIPE_SHADER_COMPUTE;
    if (info->type != PIPE_SHADER_COMPUTE && info->io.genUserClip > 0)
       options->clip_planes = info->io.genUserClip;
    if (!is_nir(info))
