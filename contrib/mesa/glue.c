@@ -181,11 +181,15 @@ print_structure(const struct glsl_type *type, struct set *done, FILE *stream)
    fputs("}\n", stream);
 }
 
-/* Mesa prints types by their names only: structures follow it, as later versions print them. */
+/* Mesa prints types by their names only: structures follow it, as later versions print them. What the driver hands us is a copy
+ * for the compiler: its name and the hash of its source, which say nothing of the program, are taken off, so that equal programs
+ * are equal texts. */
 static void
 print_nir(nir_shader *nir, FILE *stream)
 {
    struct set *done = _mesa_pointer_set_create(NULL);
+   nir->info.name = NULL;
+   memset(nir->info.source_sha1, 0, sizeof(nir->info.source_sha1));
    nir_print_shader(nir, stream);
    nir_foreach_variable_in_shader(var, nir)
       print_structure(var->type, done, stream);
@@ -413,6 +417,60 @@ hand_over(const struct nv50_ir_prog_info *shape, int chip, const nvir_shader *sh
    return 0;
 }
 
+/* Programs compiled lately: the driver compiles one again when state that it was compiled for comes back, and applications and
+ * Mesa itself make the same ones over and over. A place for each hash; the next program with that hash takes it over. */
+#define KEPT_PROGRAMS 512
+#define KEPT_TEXT_BYTES (64 << 10) /* longer ones are not kept */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kept {
+   int chip;
+   nvir_options options;
+   size_t length;
+   char *text;
+   nvir_shader *shader;
+} kept[KEPT_PROGRAMS];
+
+static struct kept *
+kept_place(int chip, const nvir_options *options, const char *text, size_t length)
+{
+   uint64_t hash = hash_of(text, length) ^ hash_of((const char *)options, sizeof(*options)) ^ (uint64_t)chip << 32;
+   return &kept[(hash ^ hash >> 32) % KEPT_PROGRAMS];
+}
+
+/* Hands over what was made of a text before; false: nothing is kept of it. */
+static bool
+hand_over_kept(const struct nv50_ir_prog_info *info, int chip, const nvir_options *options, const char *text, size_t length,
+               struct nv50_ir_prog_info_out *out, int *result)
+{
+   struct kept *k = kept_place(chip, options, text, length);
+   pthread_mutex_lock(&kept_lock);
+   bool same = k->shader && k->chip == chip && k->length == length && !memcmp(&k->options, options, sizeof(*options)) &&
+               !memcmp(k->text, text, length);
+   if (same)
+      *result = hand_over(info, chip, k->shader, out);
+   pthread_mutex_unlock(&kept_lock);
+   return same;
+}
+
+/* Takes over a shader. */
+static void
+keep(int chip, const nvir_options *options, const char *text, size_t length, nvir_shader *shader)
+{
+   char *copy = length <= KEPT_TEXT_BYTES ? malloc(length) : NULL;
+   if (!copy) {
+      nvir_shader_free(shader);
+      return;
+   }
+   memcpy(copy, text, length);
+   struct kept *k = kept_place(chip, options, text, length);
+   pthread_mutex_lock(&kept_lock);
+   struct kept old = *k;
+   *k = (struct kept) { chip, *options, length, copy, shader };
+   pthread_mutex_unlock(&kept_lock);
+   free(old.text);
+   nvir_shader_free(old.shader);
+}
+
 static int
 compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, size_t length,
              struct nv50_ir_prog_info_out *out)
@@ -425,9 +483,12 @@ compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, s
    nvir_status status;
    int result;
 
+   memset(&options, 0, sizeof(options)); /* compared whole, with what lies between its members */
    nvir_options_init(&options, sizeof(options));
    options.opt_level = info->optLevel;
    stage_options(info, &options);
+   if (hand_over_kept(info, chip, &options, text, length, out, &result))
+      return result;
    status = nvir_compiler_new(chip, &options, &compiler);
    if (status == NVIR_STATUS_OK) {
       uint32_t language = nir ? NVIR_LANGUAGE_NIR : NVIR_LANGUAGE_TGSI;
@@ -435,11 +496,11 @@ compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, s
    }
    if (status == NVIR_STATUS_OK) {
       result = hand_over(info, chip, shader, out);
+      keep(chip, &options, text, length, shader);
    } else {
       complain(error ? nvir_error_text(error) : "the compiler was called wrongly");
       result = status == NVIR_STATUS_INPUT ? NOT_UNDERSTOOD : NO_CODE;
    }
-   nvir_shader_free(shader);
    nvir_error_free(error);
    nvir_compiler_free(compiler);
    return result;
