@@ -1,7 +1,6 @@
 //! Objects and lists across the boundary.
 
 use crate::{nvir_options, nvir_status};
-use std::ffi::c_char;
 
 /// Gives an object to the caller; without a place for it, it is dropped.
 ///
@@ -49,15 +48,6 @@ pub unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T]> {
     }
     // SAFETY: it is aligned and not too long, the rest is the caller's promise.
     Some(unsafe { std::slice::from_raw_parts(items, count) })
-}
-
-/// A text of so many bytes, if it is UTF-8.
-///
-/// # Safety
-/// As for [`list`].
-pub unsafe fn text<'a>(text: *const c_char, bytes: usize) -> Option<&'a str> {
-    // SAFETY: by the caller's promise.
-    std::str::from_utf8(unsafe { list(text.cast::<u8>(), bytes) }?).ok()
 }
 
 /// Writes as much of a structure as the caller has room for.

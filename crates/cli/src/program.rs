@@ -70,8 +70,8 @@ impl Program {
         let mut guessed = false;
         let code = match Language::of(path) {
             Some(language) => {
-                let text = input::text(&data).map_err(fault)?;
-                let source = Source { language, text, entry, name: &path.to_string_lossy() };
+                let text = language.text(&data).map_err(fault)?;
+                let source = Source { language, text: &text, entry, name: &path.to_string_lossy() };
                 let front = |stage: StageOptions| {
                     Compiler::new(chip).with_options(Options { stage, ..Options::default() }).front(&source)
                 };

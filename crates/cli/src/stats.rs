@@ -197,9 +197,9 @@ pub fn run(a: Args) -> ExitCode {
 /// The names of a file's kernels; none where it has no names or cannot be read, which its row then says.
 fn kernels(file: &Path, compiler: &Compiler) -> Option<Vec<String>> {
     let bytes = input::read(file).ok()?;
-    let text = input::text(&bytes).ok()?;
-    let names =
-        compiler.kernels(&Source { language: Language::of(file)?, text, entry: None, name: "" }).ok()?;
+    let language = Language::of(file)?;
+    let text = language.text(&bytes).ok()?;
+    let names = compiler.kernels(&Source { language, text: &text, entry: None, name: "" }).ok()?;
     Some(names).filter(|n| !n.is_empty())
 }
 
@@ -212,12 +212,14 @@ fn measure(job: &Job, compiler: &Compiler, repeat: u32) -> Row {
         Ok(b) => b,
         Err(e) => return failed(e.to_string()),
     };
-    let text = match input::text(&bytes) {
+    let Some(language) = Language::of(&file) else {
+        return failed("neither .tgsi, .nir, .ir nor .spv".into());
+    };
+    let text = match language.text(&bytes) {
         Ok(t) => t,
         Err(e) => return failed(e),
     };
-    let Some(language) = Language::of(&file) else { return failed("neither .tgsi, .nir nor .ir".into()) };
-    let source = Source { language, text, entry: entry.as_deref(), name: &input };
+    let source = Source { language, text: &text, entry: entry.as_deref(), name: &input };
     let mut times = Vec::new();
     let mut result = Err(String::new());
     for _ in 0..repeat {

@@ -85,8 +85,8 @@ impl Side {
         let by_name = || Language::of(path).filter(|_| asked.format.is_none());
         match asked.format.and_then(Kind::language).or_else(by_name) {
             Some(language) => {
-                let text = input::text(&data).map_err(|e| Failed::of(path, e))?;
-                Side::of_text(asked, language, text)
+                let text = language.text(&data).map_err(|e| Failed::of(path, e))?;
+                Side::of_text(asked, language, &text)
             }
             None => Side::of_code(asked, &data),
         }
@@ -248,5 +248,6 @@ fn language_name(language: Language) -> &'static str {
         Language::Tgsi => "TGSI",
         Language::Nir => "NIR",
         Language::Ir => "IR",
+        Language::SpirV => "SPIR-V",
     }
 }
