@@ -1,17 +1,11 @@
 //! How many thread-instructions a second the emulator executes on one core, and how blocks scale.
 //!
-//! Divan's throughput column counts thread-instructions: warp instructions times the lanes that executed them; of graphics stages,
-//! threads.
+//! Divan's throughput column counts thread-instructions: warp instructions times the lanes that executed them. `crates/emu/benches`
+//! has more kernels, and fragments.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use nvir::emu::stage::batch::{
-    AttributeBuffer, Bound, Defaults, Fragments, Input, Linkage, Plane, Quad, Results, Sides, Slots, State,
-    Triangle, weights,
-};
 use nvir::emu::{Launch, Memory, Options, Program, run};
-use nvir::isa::header::{Header, Interpolation};
-use nvir::stage::Stage;
 use nvir::{Chip, isa};
 
 fn main() {
@@ -115,65 +109,4 @@ fn shared_memory(b: Bencher<'_, '_>) {
 #[divan::bench(args = [1, 2, 4])]
 fn blocks_on_threads(b: Bencher<'_, '_>, threads: usize) {
     measure(b, &INTEGER, 16, threads);
-}
-
-/// Quads of a launch.
-const QUADS: u32 = 8192;
-
-/// Four perspective inputs as a colour, or nothing but the end.
-fn fragments(bencher: Bencher<'_, '_>, lines: &[&str], quads_a_triangle: u32) {
-    let mut header = Header::new(Stage::Fragment);
-    let inputs = [0x80, 0x84, 0x88, 0x8c];
-    inputs.into_iter().for_each(|a| header.set_interpolation(a, Interpolation::Perspective));
-    header.set_color_mask(0, 15);
-    let program = Program::new(Chip::Gk110, &assemble(lines));
-    let (memory, defaults) = (Memory::new(), Defaults::zero());
-    let mut launch = Launch::new(&program);
-    launch.gprs = 8;
-    let state = State { flat_shade: false, samples: 1, defaults: &defaults };
-    let bound = Bound::new(&launch, &header, &memory, state);
-    let mut vertices = AttributeBuffer::new(Slots::new(inputs).into());
-    vertices.resize(3);
-    (0..12).for_each(|n| vertices.set(n / 4, n % 4, (n as f32).to_bits()));
-    let link = Linkage::new(&header, vertices.slots(), &defaults, Sides::One);
-    let triangle = Triangle {
-        corners: [0, 1, 2],
-        flat: 0,
-        weights: weights([[0.0, 0.0], [256.0, 0.0], [0.0, 256.0]]).expect("it has an area"),
-        depth: Plane::constant(0.5),
-        inverse_w: [1.0, 0.5, 0.25],
-        front: true,
-        id: 0,
-        layer: 0,
-        viewport: 0,
-    };
-    let (mut fragments, mut results) = (Fragments::new(), Results::new());
-    bencher.counter(ItemsCount::new(4 * QUADS)).bench_local(|| {
-        fragments.clear();
-        for _ in 0..QUADS / quads_a_triangle {
-            let number = fragments.triangle(&link, &vertices, &triangle);
-            (0..quads_a_triangle)
-                .for_each(|n| fragments.quad(Quad::new(number, [2 * (n % 8), 2 * (n / 8)], [1; 4])));
-        }
-        bound.run(&Input::Quads(&fragments), &mut results, &mut Options::default()).expect("no fault")
-    });
-}
-
-#[divan::bench(args = [1, 8, 64])]
-fn fragments_that_only_end(b: Bencher<'_, '_>, quads_a_triangle: u32) {
-    fragments(b, &["EXIT"], quads_a_triangle);
-}
-
-#[divan::bench(args = [1, 8, 64])]
-fn fragments_with_a_colour(b: Bencher<'_, '_>, quads_a_triangle: u32) {
-    let lines = [
-        "IPA.PASS R4, a[0x7c], RZ",
-        "MUFU.RCP R4, R4",
-        "IPA R0, a[0x80], R4",
-        "IPA R1, a[0x84], R4",
-        "IPA R2, a[0x88], R4",
-        "IPA R3, a[0x8c], R4",
-        "EXIT",
-    ];
-    fragments(b, &lines, quads_a_triangle);
 }

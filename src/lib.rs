@@ -52,11 +52,9 @@
 //! assert_eq!(memory.read(squares + 4 * 9, 4).unwrap(), 81u32.to_le_bytes());
 //! ```
 
-#![warn(missing_docs, unreachable_pub)]
 // The library returns what it has to say.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-#[allow(unreachable_pub)]
 pub mod compiler;
 pub mod driver;
 pub mod image;
@@ -65,8 +63,6 @@ pub mod remark;
 // What the compiler is made of: for nvir's own tests and program. It changes without notice.
 mod analysis;
 mod emit;
-#[doc(hidden)]
-#[allow(unreachable_pub)]
 pub mod front;
 // Fields and variants are named as the listing has them, which `nvir ir` explains.
 #[allow(missing_docs)]
@@ -82,7 +78,6 @@ pub mod verify;
 mod whole_warp;
 
 pub use nvir_base::{Chip, chip, diag, format, stage, tiling};
-#[doc(hidden)]
 pub use nvir_base::{caught, input, num, random};
 
 pub use nvir_asm as asm;

@@ -305,12 +305,10 @@ pub struct DebugOptions {
     /// would take too long.
     pub through_memory: bool,
     /// A defect that a pass is to have: what tools that look for defects are tested with.
-    #[doc(hidden)]
     pub inject: Option<InjectedFault>,
 }
 
 /// A miscompile that a pass makes on request.
-#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum InjectedFault {
     /// `fold` adds one to the first constant that an addition of integers has.

@@ -2,10 +2,13 @@
 //! under all checkers of the emulator; and again with few registers and with values that cross blocks in memory only, where
 //! the results must be the same; and TGSI under the reference interpreter.
 //!
+//! Kernels are also executed by the interpreter in lockstep with itself, an instruction at a time.
+//!
 //! One test for each fixture and way of compiling: `cargo test --test fixtures -- sort` runs those about sorting.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use nvir::compiler::{DebugOptions, OptLevel, Options};
+use nvir::emu::engine::{Engine, Interpreter, Lockstep, SingleSteps};
 use nvir::emu::{Checks, Side};
 use nvir::input;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
@@ -19,6 +22,8 @@ const WAYS: [(OptLevel, Option<u32>, bool); 4] = [
     (OptLevel::O3, Some(18), false),
     (OptLevel::O2, None, true),
 ];
+
+static LOCKSTEP: Lockstep<'static> = Lockstep::new(&Interpreter, &SingleSteps);
 
 fn run(file: &Path, settings: &Settings) -> Result<(), Failed> {
     let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
@@ -84,6 +89,12 @@ fn main() -> ExitCode {
                 let file = file.clone();
                 let name = format!("{name} {way}, taken side last");
                 trials.push(Trial::test(name, move || run(&file, &settings)));
+            }
+            if (opt_level, max_gprs, through_memory) == WAYS[1] {
+                let engine = Some(&LOCKSTEP as &dyn Engine);
+                let settings = Settings { checks: Checks::default(), engine, ..settings.clone() };
+                let file = file.clone();
+                trials.push(Trial::test(format!("{name} in lockstep"), move || run(&file, &settings)));
             }
             let file = file.clone();
             trials.push(Trial::test(format!("{name} {way}"), move || run(&file, &settings)));

@@ -37,9 +37,7 @@ mod resources;
 mod separate;
 mod stage;
 
-#[doc(hidden)]
-pub use crate::options::InjectedFault;
-pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options, Sanitize};
+pub use crate::options::{BadOption, DebugOptions, InitRegs, InjectedFault, OptLevel, Options, Sanitize};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
 pub use cache::CacheKey;
 pub use cancel::Cancel;

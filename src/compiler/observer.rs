@@ -39,7 +39,6 @@ pub struct Observer {
     /// What passes did not do and why, in the order of the source, each once; if this is `Some`.
     pub remarks: Option<Vec<Remark>>,
     /// The program after each step that changed it; if this is `Some`.
-    #[doc(hidden)]
     pub steps: Option<Vec<Step>>,
 }
 
@@ -55,7 +54,6 @@ impl Observer {
     }
 
     /// One that asks for steps and remarks.
-    #[doc(hidden)]
     pub fn with_steps() -> Observer {
         Observer { steps: Some(Vec::new()), ..Observer::with_remarks() }
     }

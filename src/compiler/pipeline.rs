@@ -39,12 +39,12 @@ pub(super) struct Compile<'a> {
 }
 
 impl<'a> Compile<'a> {
-    pub fn new(compiler: &'a Compiler, cancel: &'a Cancel) -> Compile<'a> {
+    pub(super) fn new(compiler: &'a Compiler, cancel: &'a Cancel) -> Compile<'a> {
         Compile { compiler, cancel, session: Session::new(), separate: false, sanitizer: None }
     }
 
     /// What the options ask to print.
-    pub fn report(&self) -> Report {
+    pub(super) fn report(&self) -> Report {
         let mut report = self.session.text.clone();
         if self.compiler.options.debug.time_passes {
             report.push_str(&self.session.report());
@@ -53,7 +53,7 @@ impl<'a> Compile<'a> {
     }
 
     /// Phase `Front` to phase `Legal`; and what the program uses, which lowering would hide.
-    pub fn optimise(&mut self, program: &mut Program) -> Result<crate::image::Resources> {
+    pub(super) fn optimise(&mut self, program: &mut Program) -> Result<crate::image::Resources> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         let abi = self.compiler.abi_of(program.stage());
         program.block_size = block_size(program.block_size, options.block_size);
@@ -94,7 +94,11 @@ impl<'a> Compile<'a> {
     }
 
     /// Registers, machine code, words.
-    pub fn generate(&mut self, program: &mut Program, mut uses: crate::image::Resources) -> Result<Shader> {
+    pub(super) fn generate(
+        &mut self,
+        program: &mut Program,
+        mut uses: crate::image::Resources,
+    ) -> Result<Shader> {
         let chip = self.compiler.chip;
         uses.constants = resources::constants(program);
         let limit = self.limit(program);

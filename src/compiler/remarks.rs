@@ -7,7 +7,7 @@ use crate::remark::Remark;
 use std::collections::BTreeMap;
 
 /// Where values go to local memory and come back, by place in the source.
-pub fn spills(program: &Program, alloc: &ProgramAllocation, limit: u32) -> Vec<Remark> {
+pub(super) fn spills(program: &Program, alloc: &ProgramAllocation, limit: u32) -> Vec<Remark> {
     let mut found = Vec::new();
     for (id, f) in &program.funcs {
         let a = &alloc.funcs[id];

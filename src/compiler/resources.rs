@@ -5,7 +5,7 @@ use crate::ir::{Inst, Op, Program, Space, SrcKind, Surf, Tex, TexOp, TexRole};
 use std::collections::BTreeMap;
 
 /// The resources that a program in its first phase names; its banks of constants come later ([`constants`]).
-pub fn of_program(program: &Program) -> Resources {
+pub(super) fn of_program(program: &Program) -> Resources {
     let mut all = Resources::default();
     for f in program.funcs.values() {
         for (_, i) in f.insts_in_order() {
@@ -65,7 +65,7 @@ fn texture(all: &mut Resources, tex: &Tex) {
 }
 
 /// The banks of constant memory that a program in its last phase reads.
-pub fn constants(program: &Program) -> Vec<ConstantBank> {
+pub(super) fn constants(program: &Program) -> Vec<ConstantBank> {
     let mut banks: BTreeMap<u8, Option<u32>> = BTreeMap::new();
     let mut note = |bank: u8, end: Option<u32>| {
         let bytes = banks.entry(bank).or_insert(Some(0));

@@ -4,16 +4,17 @@
 //! all inputs, or outputs, of the program.
 
 use crate::chip::Chip;
-use crate::front::common::graphics::result_register;
+use crate::front::common::graphics::{result_register, takes_clip_planes};
 use crate::image::fixup::{DefaultColor, Fixup};
 use crate::image::stage::{Attribute as What, Graphics, Slot, SlotLocation};
 use crate::ir::{Attribute, Aux, Inst, Interface, InterpMode, MemRef, Op, Program, Space, Type};
 use crate::isa::header::{Header, Interpolation, Topology};
+use crate::options::{Domain, Spacing, TessInfo};
 use crate::stage::attribute;
 use crate::stage::{Semantic, Stage};
 
 /// What a program in its last phase is to its driver; `local_bytes` are those of a thread.
-pub fn graphics(
+pub(super) fn graphics(
     chip: Chip,
     program: &Program,
     interface: &Interface,
@@ -36,7 +37,7 @@ pub fn graphics(
 }
 
 /// Registers that a thread has at least: the machine takes all four components of each colour at the end, written or not.
-pub fn result_registers(chip: Chip, interface: &Interface) -> u32 {
+pub(super) fn result_registers(chip: Chip, interface: &Interface) -> u32 {
     if interface.stage != Stage::Fragment {
         return 0;
     }
@@ -232,6 +233,7 @@ fn driver(g: &mut Graphics, interface: &Interface) {
     g.cull_enable = (u32::from(bits(p.cull_distances)) << planes.min(8)) as u8;
     g.clip_mode = (0..8).filter(|i| g.cull_enable >> i & 1 != 0).map(|i| 1 << (4 * i)).sum();
     g.clip_planes = p.clip_planes;
+    g.takes_clip_planes = p.clip_planes > 0 || takes_clip_planes(interface);
     g.edge_flag = p.edge_flag.checked_sub(1);
     g.writes_layer = g.header.writes(attribute::LAYER);
     let reads = |s: Semantic| interface.system.contains(&s);
@@ -255,6 +257,23 @@ fn driver(g: &mut Graphics, interface: &Interface) {
         let winding = if p.tess_cw != 0 && domain != 0 { CW } else { 0 };
         domain | spacing | connected | winding
     });
+    g.tess = TessInfo {
+        vertices_out: p.vertices_out.min(255) as u8,
+        domain: match p.tess_domain {
+            1 => Some(Domain::Triangles),
+            2 => Some(Domain::Quads),
+            3 => Some(Domain::Isolines),
+            _ => None,
+        },
+        spacing: match p.tess_spacing {
+            1 => Some(Spacing::Equal),
+            2 => Some(Spacing::FractionalOdd),
+            3 => Some(Spacing::FractionalEven),
+            _ => None,
+        },
+        ccw: p.tess_domain != 0 && p.tess_cw == 0,
+        point_mode: p.tess_points != 0,
+    };
     g.early_tests = p.early_tests != 0;
     g.post_depth_coverage = p.post_depth_coverage != 0;
     g.reads_framebuffer = p.reads_framebuffer != 0;

@@ -9,7 +9,7 @@ use nvir_asm::issue::Issued;
 /// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds
 /// such an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Label(pub u32);
+pub(crate) struct Label(pub u32);
 
 /// Why an instruction is there, if no instruction of the IR became it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -52,7 +52,7 @@ impl Made {
 
 /// An instruction and where it comes from.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Line {
+pub(crate) struct Line {
     pub inst: MInst,
     pub loc: Loc,
     /// Why it is there.
@@ -68,7 +68,7 @@ pub struct Line {
 }
 
 impl Line {
-    pub fn new(inst: MInst, loc: Loc) -> Line {
+    pub(crate) fn new(inst: MInst, loc: Loc) -> Line {
         Line {
             inst,
             loc,
@@ -81,12 +81,12 @@ impl Line {
     }
 
     /// The instruction as issue control takes it: control comes to it from the one before it.
-    pub fn issued(&self) -> Issued<'_> {
+    pub(crate) fn issued(&self) -> Issued<'_> {
         Issued { inst: &self.inst, touches: self.touches, label: false }
     }
 
     /// One that no instruction of the IR became.
-    pub fn made(made: Made, inst: MInst, loc: Loc) -> Line {
+    pub(crate) fn made(made: Made, inst: MInst, loc: Loc) -> Line {
         Line { made, ..Line::new(inst, loc) }
     }
 }
@@ -94,7 +94,7 @@ impl Line {
 /// Straight-line code: entered at its start, left at its end (a conditional branch or exit may
 /// leave in the tail).
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct MBlock {
+pub(crate) struct MBlock {
     /// Instructions that a scheduler may reorder, as far as their dependences allow.
     pub body: Vec<Line>,
     /// Control flow, in its order.
@@ -115,7 +115,7 @@ impl MBlock {
 
 /// The code of a program, the kernel first.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Code {
+pub(crate) struct Code {
     pub blocks: Vec<MBlock>,
     /// The block that each label stands before.
     pub labels: Vec<u32>,
@@ -135,7 +135,7 @@ impl Code {
     }
 
     /// Puts a label before the next block that is pushed.
-    pub fn bind(&mut self, label: Label) {
+    pub(crate) fn bind(&mut self, label: Label) {
         self.labels[label.0 as usize] = self.blocks.len() as u32;
     }
 
@@ -151,7 +151,7 @@ impl Code {
 
     /// The block that an instruction's first operand names, if that is a label; it may be one
     /// behind the last.
-    pub fn target(&self, line: &Line) -> Option<usize> {
+    pub(crate) fn target(&self, line: &Line) -> Option<usize> {
         match line.inst.operands.first() {
             Some(&Operand::Target(label)) => self.labels.get(label as usize).map(|&b| b as usize),
             _ => None,
@@ -191,7 +191,7 @@ impl Code {
     }
 
     /// For each block, whether control may come to it from elsewhere than the block before it.
-    pub fn targets(&self) -> Vec<bool> {
+    pub(crate) fn targets(&self) -> Vec<bool> {
         let mut targets = vec![false; self.blocks.len()];
         for line in self.blocks.iter().flat_map(MBlock::lines) {
             if let Some(&Operand::Target(label)) = line.inst.operands.first()

@@ -3,7 +3,7 @@
 //! Each front-end has a `parse` (text to syntax tree) and a `program` (a [`Request`] to IR). Both find several
 //! errors at once.
 
-pub mod common;
+pub(crate) mod common;
 pub mod nir;
 pub mod spirv;
 pub mod tgsi;
@@ -16,8 +16,11 @@ use std::collections::BTreeMap;
 /// What a front-end needs to know to make a program.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
+    /// The program.
     pub text: &'a str,
+    /// What it is compiled for.
     pub chip: Chip,
+    /// Where the driver puts what.
     pub abi: &'a Abi,
     /// The kernel: the name of a NIR function or a SPIR-V entry point, or the instruction number of a TGSI BGNSUB. None:
     /// TGSI's main code, else its only uncalled subroutine; NIR's entry point; SPIR-V's first that can be compiled.

@@ -10,7 +10,7 @@ use crate::isa::{self, MInst, Mod, Op, Operand, Reg};
 use nvir_asm::issue::{self, Issued};
 
 /// The code section with its line table.
-pub struct Section {
+pub(crate) struct Section {
     pub words: Vec<u64>,
     pub lines: Vec<(u32, Loc)>,
     /// Why instructions are there, of those that no instruction of the IR became.
@@ -29,7 +29,7 @@ pub struct Section {
 /// An instruction that has no encoding where it stands: a branch too far, or a defect of selection.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("no encoding for `{inst}` at {pc:#x}: {why}")]
-pub struct LayoutError {
+pub(crate) struct LayoutError {
     pub inst: String,
     pub pc: u32,
     pub why: isa::EncodeError,
@@ -37,7 +37,7 @@ pub struct LayoutError {
 }
 
 /// Lays the code out from address 0.
-pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
+pub(crate) fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     // The number of the first instruction at or after the start of each block.
     let mut first = Vec::with_capacity(code.blocks.len() + 1);
     let mut count = 0u32;

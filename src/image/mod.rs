@@ -4,11 +4,9 @@
 //! wherever it is loaded, at a multiple of 256 bytes. On Kepler the
 //! first word of every 64 bytes is a scheduling word.
 
-#[doc(hidden)]
 pub(crate) mod crs;
 pub mod fixup;
-#[doc(hidden)]
-pub mod layout;
+pub(crate) mod layout;
 mod resources;
 pub mod separate;
 pub mod stage;

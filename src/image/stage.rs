@@ -6,6 +6,7 @@
 use super::fixup::{self, BadFixup, DefaultColor, Fixup, State};
 use crate::chip::Chip;
 use crate::isa::header::Header;
+use crate::options::TessInfo;
 use crate::stage::{Semantic, Stage};
 
 /// A graphics shader: its header, and the state that goes with it.
@@ -29,6 +30,8 @@ pub struct Graphics {
     pub clip_mode: u32,
     /// User clip planes that the code evaluates.
     pub clip_planes: u8,
+    /// VTG: user clip planes have an effect; otherwise it writes distances itself, or forbids them.
+    pub takes_clip_planes: bool,
     /// VERT: number of the input that is the edge flag.
     pub edge_flag: Option<u8>,
     /// VERT: it reads the number of the vertex.
@@ -40,6 +43,8 @@ pub struct Graphics {
     /// Tessellation: the hardware's mode (domain in bits 0 to 3, spacing in 4 to 7, clockwise bit
     /// 8, connected bit 9); none if the other tessellation shader says it.
     pub tess_mode: Option<u32>,
+    /// Tessellation: what the program declares.
+    pub tess: TessInfo,
     /// FRAG: colour inputs whose interpolation is the rasteriser's choice.
     pub colors: [Option<DefaultColor>; 2],
     /// FRAG: depth and stencil tests come before it runs.
@@ -65,11 +70,13 @@ impl Graphics {
             cull_enable: 0,
             clip_mode: 0,
             clip_planes: 0,
+            takes_clip_planes: false,
             edge_flag: None,
             needs_vertex_id: false,
             needs_draw_parameters: false,
             writes_layer: false,
             tess_mode: None,
+            tess: TessInfo::default(),
             colors: [None; 2],
             early_tests: false,
             reads_sample_mask: false,

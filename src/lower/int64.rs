@@ -76,24 +76,14 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
             [0, 1].map(|n| b.op1(Op::Not, Type::U32, x[n]).into())
         }
         Op::Shl | Op::Shr => {
-            let amount = if i.aux == Aux::Wrap {
-                match i.srcs[1].as_imm() {
-                    Some(n) => Src::imm(n & 63),
-                    None => b.op2(Op::And, Type::U32, i.srcs[1], 63u32).into(),
-                }
-            } else {
-                i.srcs[1]
-            };
+            let amount = shift_amount(b, i);
             let kind = match i.op {
                 Op::Shl => Shift::Left,
                 _ if i.ty == Type::S64 => Shift::RightArithmetic,
                 _ => Shift::RightLogical,
             };
-            if funnel && amount.as_imm().is_none() {
-                funnel_shift(b, src(0), amount, kind)
-            } else {
-                shift(b, src(0), amount, kind)
-            }
+            let lowered = if funnel && amount.as_imm().is_none() { funnel_shift } else { shift };
+            lowered(b, src(0), amount, kind)
         }
         Op::Sel => choose(b, i.srcs[2], src(0), src(1)),
         Op::Slct if wide(i.sty) => {
@@ -117,15 +107,7 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
             Some(r) => r,
             None => return false,
         },
-        Op::Popc if wide(i.sty) => {
-            let [x, y] = [0, 1].map(|n| {
-                let mut part = Inst::new(Op::Popc, Type::U32);
-                part.srcs.extend(i.srcs.iter().map(|s| word(s, n)));
-                b.value(part)
-            });
-            let sum = b.add(Type::U32, x, y);
-            [sum.into(), Src::imm(0)]
-        }
+        Op::Popc if wide(i.sty) => count_bits(b, i),
         Op::Brev => {
             let s = src(0);
             [1, 0].map(|n| b.op1(Op::Brev, Type::U32, s[n]).into())
@@ -146,6 +128,25 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
         b.push(Inst::new(Op::Mov, Type::U32).dst(d).src(s));
     }
     true
+}
+
+/// How far a shift goes, below 64 where it wraps.
+fn shift_amount(b: &mut Builder<'_>, i: &Inst) -> Src {
+    match i.srcs[1].as_imm() {
+        _ if i.aux != Aux::Wrap => i.srcs[1],
+        Some(n) => Src::imm(n & 63),
+        None => b.op2(Op::And, Type::U32, i.srcs[1], 63u32).into(),
+    }
+}
+
+/// The bits of both words, counted.
+fn count_bits(b: &mut Builder<'_>, i: &Inst) -> Pair {
+    let [x, y] = [0, 1].map(|n| {
+        let mut part = Inst::new(Op::Popc, Type::U32);
+        part.srcs.extend(i.srcs.iter().map(|s| word(s, n)));
+        b.value(part)
+    });
+    [b.add(Type::U32, x, y).into(), Src::imm(0)]
 }
 
 type Pair = [Src; 2];

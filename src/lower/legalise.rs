@@ -170,64 +170,70 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
             b.push(logic(Op::Or, taken.into(), other.into()).dst(i.dsts[0]));
             true
         }
-        (Op::Set, ty) if i.sty == Type::Pred => {
-            let (x, y) = (i.srcs[0], i.srcs[1]);
-            let (op, flip) = match i.cond {
-                Cond::Eq | Cond::Equ => (Op::Xor, true),
-                _ => (Op::Xor, false),
-            };
-            let differ = Inst::new(op, Type::Pred).src(if flip { x.inv() } else { x }).src(y);
-            if ty == Type::Pred {
-                b.push(differ.dst(i.dsts[0]));
-            } else {
-                let p = b.value(differ);
-                let one = if ty == Type::F32 { Src::f32(1.0) } else { Src::imm(!0) };
-                b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(p).dst(i.dsts[0]));
-            }
+        (Op::Set, _) if i.sty == Type::Pred => {
+            compare_predicates(b, i);
             true
         }
         (Op::Cvt, _) => convert(b, i),
         // An access of three words is two.
-        (Op::Ld, Type::B96) => {
-            let Some(mem) = i.mem else { return false };
-            for (ty, first, n) in [(Type::U64, 0, 2), (Type::U32, 2, 1)] {
-                let mut part = part_of(i, &mem, ty, 4 * first as i32);
-                part.dsts = i.dsts.iter().copied().skip(first).take(n).collect();
-                b.push(part);
-            }
-            true
-        }
-        (Op::St, Type::B96) => {
-            let Some(mem) = i.mem else { return false };
-            let words: Vec<Src> = (0..3).map(|n| word(&i.srcs[0], n)).collect();
-            if let Some(pair) = as_pair(&words) {
-                let mut part = part_of(i, &mem, Type::U64, 0);
-                part.srcs.push(pair);
-                b.push(part);
-            }
-            let mut part = part_of(i, &mem, Type::U32, 8);
-            part.srcs.push(words[2]);
-            b.push(part);
-            true
-        }
-        // A word of constant memory at a fixed place is an operand.
-        (Op::Ld, ty) => {
-            let Some(m) = i.mem else { return false };
-            let fixed = m.space == Space::Const && m.base().is_empty() && m.index.is_none();
-            let (Ok(offset), Ok(bank)) = (u16::try_from(m.offset), u8::try_from(m.buffer)) else {
-                return false;
-            };
-            if !fixed || ty.bytes() < 4 || offset % 4 != 0 || i.guard.is_some() {
-                return false;
-            }
-            for (n, &d) in i.dsts.clone().iter().enumerate() {
-                let s = Src::cbuf(bank, offset + 4 * n as u16);
-                b.push(Inst::new(Op::Mov, Type::U32).src(s).dst(d));
-            }
-            true
-        }
+        (Op::Ld | Op::St, Type::B96) => in_two_parts(b, i),
+        (Op::Ld, _) => read_constant(b, i),
         _ => false,
     }
+}
+
+/// Comparison of predicates: with equality, or not.
+fn compare_predicates(b: &mut Builder<'_>, i: &Inst) {
+    let (x, y) = (i.srcs[0], i.srcs[1]);
+    let equal = matches!(i.cond, Cond::Eq | Cond::Equ);
+    let holds = Inst::new(Op::Xor, Type::Pred).src(if equal { x.inv() } else { x }).src(y);
+    if i.ty == Type::Pred {
+        b.push(holds.dst(i.dsts[0]));
+        return;
+    }
+    let p = b.value(holds);
+    let one = if i.ty == Type::F32 { Src::f32(1.0) } else { Src::imm(!0) };
+    b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(p).dst(i.dsts[0]));
+}
+
+/// An access of three words, as two. False if it names no memory.
+fn in_two_parts(b: &mut Builder<'_>, i: &Inst) -> bool {
+    let Some(mem) = i.mem else { return false };
+    if i.op == Op::Ld {
+        for (ty, first, n) in [(Type::U64, 0, 2), (Type::U32, 2, 1)] {
+            let mut part = part_of(i, &mem, ty, 4 * first as i32);
+            part.dsts = i.dsts.iter().copied().skip(first).take(n).collect();
+            b.push(part);
+        }
+        return true;
+    }
+    let words: Vec<Src> = (0..3).map(|n| word(&i.srcs[0], n)).collect();
+    if let Some(pair) = as_pair(&words) {
+        let mut part = part_of(i, &mem, Type::U64, 0);
+        part.srcs.push(pair);
+        b.push(part);
+    }
+    let mut part = part_of(i, &mem, Type::U32, 8);
+    part.srcs.push(words[2]);
+    b.push(part);
+    true
+}
+
+/// Words of constant memory at a fixed place, as operands of moves. False for other loads.
+fn read_constant(b: &mut Builder<'_>, i: &Inst) -> bool {
+    let Some(m) = i.mem else { return false };
+    let fixed = m.space == Space::Const && m.base().is_empty() && m.index.is_none();
+    let (Ok(offset), Ok(bank)) = (u16::try_from(m.offset), u8::try_from(m.buffer)) else {
+        return false;
+    };
+    if !fixed || i.ty.bytes() < 4 || offset % 4 != 0 || i.guard.is_some() {
+        return false;
+    }
+    for (n, &d) in i.dsts.iter().enumerate() {
+        let s = Src::cbuf(bank, offset + 4 * n as u16);
+        b.push(Inst::new(Op::Mov, Type::U32).src(s).dst(d));
+    }
+    true
 }
 
 /// The source of a move, negation or absolute value, the operation as its modifier.

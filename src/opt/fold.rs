@@ -143,7 +143,7 @@ fn eval_int(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
         return None;
     }
     let by = |n: u32| if inst.aux == Aux::Wrap { n & 31 } else { n };
-    let high = |a, b| (int::mul_wide(a, b, signed, signed) >> 32) as u32;
+    let high = |a, b| (int::mul_wide(int::factor(a, signed), int::factor(b, signed)) >> 32) as u32;
     let (sa, sb) = (a as i32, b as i32);
     Some(match inst.op {
         Op::Add if inst.srcs.len() == 2 => a.wrapping_add(b),
@@ -190,7 +190,8 @@ fn eval_int(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
         Op::Ins => int::bfi(a, b, c),
         Op::Popc if inst.srcs.len() == 2 => (a & b).count_ones(),
         Op::Popc => a.count_ones(),
-        Op::Flo => int::flo(a, signed, inst.aux == Aux::Shift),
+        Op::Flo if inst.aux == Aux::Shift => int::flo(a, signed, int::Found::Shift),
+        Op::Flo => int::flo(a, signed, int::Found::Bit),
         Op::Brev => a.reverse_bits(),
         Op::Prmt => int::prmt(a, b, c, int::Permute::Index),
         _ => return None,

@@ -64,7 +64,6 @@ fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
     {
         return Some(as_mov(inst, Src::imm(x)));
     }
-    let nonnegative = |b: Bits| b.max <= i32::MAX as u32;
     let unsigned = |inst: &Inst| {
         let mut new = inst.clone();
         (new.ty, new.sty) = (Type::U32, Type::U32);
@@ -80,14 +79,9 @@ fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
             }
             None
         }
+        Op::Or if plain(0) && of(1).possible() & !of(0).one == 0 => Some(as_mov(inst, inst.srcs[0])),
+        Op::Or if plain(1) && of(0).possible() & !of(1).one == 0 => Some(as_mov(inst, inst.srcs[1])),
         Op::Or | Op::Xor => {
-            if inst.op == Op::Or {
-                for n in 0..2 {
-                    if plain(n) && of(1 - n).possible() & !of(n).one == 0 {
-                        return Some(as_mov(inst, inst.srcs[n]));
-                    }
-                }
-            }
             let apart = of(0).possible() & of(1).possible() == 0;
             let imm = matches!(inst.srcs[1].kind, SrcKind::Imm(_));
             if !apart || !plain(0) || !(plain(1) || imm) {
@@ -130,26 +124,32 @@ fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
         }
         Op::Abs if nonnegative(of(0)) && plain(0) => Some(as_mov(inst, inst.srcs[0])),
         Op::Min | Op::Max => {
-            let negative = |b: Bits| b.min > i32::MAX as u32;
-            // Which is never above the other; as signed numbers, too, if neither may have either
-            // sign.
-            let below = |a: Bits, b: Bits| {
-                let signed = inst.ty == Type::S32;
-                let same = !signed || nonnegative(a) && nonnegative(b);
-                same && a.max <= b.min || signed && negative(a) && nonnegative(b)
-            };
-            let (lower, upper) = if below(of(0), of(1)) {
-                (0, 1)
-            } else if below(of(1), of(0)) {
-                (1, 0)
-            } else {
-                return None;
-            };
+            let (lower, upper) = order(of(0), of(1), inst.ty)?;
             let n = if inst.op == Op::Min { lower } else { upper };
             let s = inst.srcs[n];
             (s.mods == SrcMods::default()).then(|| as_mov(inst, s))
         }
         _ => None,
+    }
+}
+
+fn nonnegative(b: Bits) -> bool {
+    b.max <= i32::MAX as u32
+}
+
+/// Which of two is never above the other, and which never below it; as signed numbers, too, if
+/// neither may have either sign.
+fn order(a: Bits, b: Bits, ty: Type) -> Option<(usize, usize)> {
+    let signed = ty == Type::S32;
+    let negative = |b: Bits| b.min > i32::MAX as u32;
+    let below = |a: Bits, b: Bits| {
+        let same = !signed || nonnegative(a) && nonnegative(b);
+        same && a.max <= b.min || signed && negative(a) && nonnegative(b)
+    };
+    match (below(a, b), below(b, a)) {
+        (true, _) => Some((0, 1)),
+        (false, true) => Some((1, 0)),
+        (false, false) => None,
     }
 }
 

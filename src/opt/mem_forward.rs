@@ -45,94 +45,30 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if !f.insts_in_order().any(|(_, i)| remembered(i)) {
         return false;
     }
-    let mut forwarded = 0;
-    let mut dead: Vec<InstId> = Vec::new();
-    let mut held: Vec<Held> = Vec::new();
-    let mut local = Local::default();
+    let mut pass = Forward::default();
     // What is known at the end of blocks that other blocks follow.
     let mut ends: SecondaryMap<BlockId, Vec<Held>> = SecondaryMap::new();
     let before = only_predecessors(f);
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        held.clear();
+        pass.held.clear();
         if let Some(known) = before[b].expand().and_then(|p| ends.get(p)) {
-            held.extend(known.iter().cloned());
+            pass.held.extend(known.iter().cloned());
         }
         for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
-            let inst = &f.insts[i];
-            let Some(m) = inst.mem.filter(|_| matches!(inst.op, Op::Ld | Op::St)) else {
-                local.look_at(i, inst);
-                clobber_all(inst, &mut held);
-                continue;
-            };
-            let bytes = access_bytes(inst);
-            let simple = m.order == Order::Weak && inst.guard.is_none() && bytes >= 4;
-            if m.space.is_constant() {
-                continue;
-            }
-            if inst.op == Op::Ld {
-                if simple && let Some(words) = load(&held, &m, bytes) {
-                    let dsts = inst.dsts;
-                    let loc = inst.loc;
-                    let mut copy = Inst::new(if words.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
-                    copy.srcs.extend(words.iter().map(|&v| Src::val(v)));
-                    copy.dsts = dsts;
-                    copy.loc = loc;
-                    f.replace(i, copy);
-                    forwarded += 1;
-                    continue;
-                }
-                local.look_at(i, inst);
-                // It may read what stores have left.
-                for h in &mut held {
-                    if may_alias(&h.mem, h.bytes, &m, bytes) {
-                        h.unread_store = None;
-                    }
-                }
-                if m.order != Order::Weak {
-                    clobber_all(inst, &mut held);
-                } else if simple && is_remembered(m.space) {
-                    let words = inst.dsts.iter().copied().take(4).collect();
-                    remember(&mut held, Held { mem: m, bytes, words, unread_store: None });
-                }
-                continue;
-            }
-            local.look_at(i, inst);
-            if m.order != Order::Weak {
-                held.clear();
-                continue;
-            }
-            // A store over exactly the same place makes an unread one before it pointless.
-            if simple && is_own(m.space) {
-                for h in &held {
-                    if same_base(&h.mem, &m)
-                        && h.mem.offset == m.offset
-                        && h.bytes <= bytes
-                        && let Some(old) = h.unread_store
-                    {
-                        dead.push(old);
-                    }
-                }
-            }
-            held.retain(|h| !may_clobber(&m, bytes, &h.mem, h.bytes));
-            let words: ArrayVec<ValueId, 4> = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
-            let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
-            if simple && plain && words.len() as u32 * 4 == bytes && is_remembered(m.space) {
-                let unread_store = is_own(m.space).then_some(i);
-                remember(&mut held, Held { mem: m, bytes, words, unread_store });
-            }
+            pass.visit(f, f.blocks[b].body[k]);
         }
         if f.blocks[b].term == Term::Exit {
-            let local = held.iter().filter(|h| h.mem.space == Space::Local);
-            dead.extend(local.filter_map(|h| h.unread_store));
+            let local = pass.held.iter().filter(|h| h.mem.space == Space::Local);
+            pass.dead.extend(local.filter_map(|h| h.unread_store));
         }
-        if !held.is_empty() && f.blocks[b].term.successors().any(|s| before[s].expand() == Some(b)) {
-            let mut known = held.clone();
+        if !pass.held.is_empty() && f.blocks[b].term.successors().any(|s| before[s].expand() == Some(b)) {
+            let mut known = pass.held.clone();
             known.iter_mut().for_each(|h| h.unread_store = None);
             ends[b] = known;
         }
     }
+    let Forward { local, mut dead, forwarded, .. } = pass;
     // Who calls a function that returns may read what it has stored.
     let returns = f.layout.iter().any(|&b| matches!(f.blocks[b].term, Term::Ret(_)));
     if !local.read && !returns && !local.stores.is_empty() {
@@ -153,6 +89,89 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     ctx.count("mem_forward: loads", forwarded);
     ctx.count("mem_forward: dead stores", removed);
     forwarded + removed > 0
+}
+
+/// The way through the blocks.
+#[derive(Default)]
+struct Forward {
+    /// What is known of memory.
+    held: Vec<Held>,
+    local: Local,
+    /// Stores that nothing reads.
+    dead: Vec<InstId>,
+    forwarded: usize,
+}
+
+impl Forward {
+    fn visit(&mut self, f: &mut Function, i: InstId) {
+        let inst = &f.insts[i];
+        let Some(m) = inst.mem.filter(|_| matches!(inst.op, Op::Ld | Op::St)) else {
+            self.local.look_at(i, inst);
+            clobber_all(inst, &mut self.held);
+            return;
+        };
+        match inst.op {
+            _ if m.space.is_constant() => {}
+            Op::Ld => self.load(f, i, m),
+            _ => self.store(inst, i, m),
+        }
+    }
+
+    /// A load, which becomes a copy of what is known to be there.
+    fn load(&mut self, f: &mut Function, i: InstId, m: MemRef) {
+        let inst = &f.insts[i];
+        let bytes = access_bytes(inst);
+        let simple = is_simple(inst, &m, bytes);
+        if simple && let Some(words) = load(&self.held, &m, bytes) {
+            let mut copy = Inst::new(if words.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
+            copy.srcs.extend(words.iter().map(|&v| Src::val(v)));
+            copy.dsts = inst.dsts;
+            copy.loc = inst.loc;
+            f.replace(i, copy);
+            self.forwarded += 1;
+            return;
+        }
+        self.local.look_at(i, inst);
+        // It may read what stores have left.
+        for h in &mut self.held {
+            if may_alias(&h.mem, h.bytes, &m, bytes) {
+                h.unread_store = None;
+            }
+        }
+        if m.order != Order::Weak {
+            clobber_all(inst, &mut self.held);
+        } else if simple && is_remembered(m.space) {
+            let words = inst.dsts.iter().copied().take(4).collect();
+            remember(&mut self.held, Held { mem: m, bytes, words, unread_store: None });
+        }
+    }
+
+    fn store(&mut self, inst: &Inst, i: InstId, m: MemRef) {
+        let bytes = access_bytes(inst);
+        let simple = is_simple(inst, &m, bytes);
+        self.local.look_at(i, inst);
+        if m.order != Order::Weak {
+            self.held.clear();
+            return;
+        }
+        // A store over exactly the same place makes an unread one before it pointless.
+        if simple && is_own(m.space) {
+            let covered = |h: &&Held| same_base(&h.mem, &m) && h.mem.offset == m.offset && h.bytes <= bytes;
+            self.dead.extend(self.held.iter().filter(covered).filter_map(|h| h.unread_store));
+        }
+        self.held.retain(|h| !may_clobber(&m, bytes, &h.mem, h.bytes));
+        let words: ArrayVec<ValueId, 4> = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
+        let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
+        if simple && plain && words.len() as u32 * 4 == bytes && is_remembered(m.space) {
+            let unread_store = is_own(m.space).then_some(i);
+            remember(&mut self.held, Held { mem: m, bytes, words, unread_store });
+        }
+    }
+}
+
+/// An access of whole words that nothing orders and that always happens.
+fn is_simple(inst: &Inst, m: &MemRef, bytes: u32) -> bool {
+    m.order == Order::Weak && inst.guard.is_none() && bytes >= 4
 }
 
 /// What a function does with local memory.

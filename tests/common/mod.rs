@@ -1,7 +1,7 @@
 //! What tests of the IR share.
 
 /// Values may be written by any name after `%`: numbers instead of those.
-pub fn numbered(text: &str) -> String {
+pub(crate) fn numbered(text: &str) -> String {
     let mut names: Vec<String> = Vec::new();
     let mut out = String::new();
     for (k, part) in text.split('%').enumerate() {

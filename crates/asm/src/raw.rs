@@ -84,7 +84,7 @@ fn text(data: &[u8]) -> Option<&str> {
 }
 
 /// Whether bytes are taken for text.
-pub fn is_text(data: &[u8]) -> bool {
+pub(crate) fn is_text(data: &[u8]) -> bool {
     text(data).is_some()
 }
 

@@ -55,6 +55,25 @@ pub fn read_from(from: impl Read) -> io::Result<Vec<u8>> {
     Ok(all)
 }
 
+/// `-`: standard input, or standard output.
+pub fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// A file's bytes, or standard input's for `-`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_any(path: &Path) -> io::Result<Vec<u8>> {
+    if is_standard(path) { read_from(io::stdin().lock()) } else { read(path) }
+}
+
+/// A name for what has none of its own: the file's, without folder and ending.
+pub fn stem(path: &Path) -> String {
+    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("kernel");
+    if stem == "-" { "kernel".to_string() } else { stem.to_string() }
+}
+
 /// Bytes as text. A byte order mark is no part of it.
 pub fn text(bytes: &[u8]) -> Result<&str, String> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);

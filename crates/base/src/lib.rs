@@ -5,7 +5,6 @@
 //!
 //! The crate `nvir` re-exports all of it under the same names.
 
-#![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod caught;

@@ -135,7 +135,7 @@ impl Level {
     }
 
     /// Bytes of the level with all its slices.
-    fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         let (mut rows, mut slices) = (u64::from(self.rows), u64::from(self.slices));
         if let Order::Blocks(tile) = self.order {
             rows = rows.next_multiple_of(1 << tile.shift_y());

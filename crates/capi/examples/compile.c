@@ -1,4 +1,4 @@
-/* Compiles a file of TGSI or NIR text, and says what a launch of it needs.
+/* Compiles a file of TGSI or NIR text, a kernel or a graphics stage, and says what its driver needs to know.
  *
  *     cc compile.c $(pkg-config --cflags --libs nvir) -o compile && ./compile gk104 kernel.tgsi
  */
@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static uint32_t chip;
 
 static char *read_file(const char *path, size_t *length)
 {
@@ -42,6 +44,46 @@ static void print_error(const nvir_error *error)
     }
 }
 
+/* What a graphics stage has besides: the header that goes in front of the code, and where inputs and outputs lie. */
+static void print_stage(const nvir_shader *shader)
+{
+    static const char *const stages[] = { "compute", "vertex", "tess_ctrl", "tess_eval", "geometry", "fragment" };
+    static const char *const places[] = { "nowhere", "a", "patch a", "R" };
+    nvir_stage_info stage = { .size = sizeof stage };
+    if (nvir_shader_get_stage(shader, &stage) != NVIR_STATUS_OK)
+        return;
+    printf("%s header:", stages[stage.stage]);
+    for (int n = 0; n < 20; n++)
+        printf(" %08x", stage.header[n]);
+    printf("\n");
+    nvir_slot slot;
+    for (uint32_t n = 0; nvir_shader_get_input(shader, n, &slot) == NVIR_STATUS_OK; n++)
+        printf("input %u: semantic %u[%u] mask %x at %s[0x%x]\n", n, slot.semantic, slot.index, slot.mask,
+               places[slot.place], slot.address);
+    for (uint32_t n = 0; nvir_shader_get_output(shader, n, &slot) == NVIR_STATUS_OK; n++)
+        printf("output %u: semantic %u[%u] mask %x at %s[0x%x]\n", n, slot.semantic, slot.index, slot.mask,
+               places[slot.place], slot.address);
+    /* In another state of the rasteriser some instructions differ. */
+    if (stage.fixups) {
+        nvir_shader_info info = { .size = sizeof info };
+        nvir_state flat = { .flat_shade = 1 };
+        nvir_fixup *fixups = calloc(stage.fixups, sizeof *fixups);
+        nvir_shader_get_info(shader, &info);
+        uint64_t *code = malloc(info.code_bytes);
+        if (fixups && code) {
+            memcpy(code, info.code, info.code_bytes);
+            for (uint32_t n = 0; n < stage.fixups; n++)
+                nvir_shader_get_fixup(shader, n, &fixups[n]);
+            if (nvir_apply_fixups(chip, fixups, stage.fixups, &flat, code, info.code_bytes, stage.header,
+                                  stage.colors) == NVIR_STATUS_OK)
+                printf("%u fixups; flat: word 14 of the header is %08x, the code %s\n", stage.fixups, stage.header[14],
+                       memcmp(code, info.code, info.code_bytes) ? "differs" : "is the same");
+        }
+        free(code);
+        free(fixups);
+    }
+}
+
 static void print_shader(const nvir_shader *shader)
 {
     nvir_shader_info info = { .size = sizeof info };
@@ -59,6 +101,7 @@ static void print_shader(const nvir_shader *shader)
                        use.read ? " read" : "", use.written ? " written" : "", use.bytes);
         }
     }
+    print_stage(shader);
     nvir_blob *sass = NULL;
     if (nvir_shader_sass(shader, &sass) == NVIR_STATUS_OK)
         fwrite(nvir_blob_data(sass), 1, nvir_blob_size(sass), stdout);
@@ -75,8 +118,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "the library is not the one of this header\n");
         return 2;
     }
-    uint32_t chip = !strcmp(argv[1], "gf100") ? NVIR_CHIP_GF100
-                  : !strcmp(argv[1], "gk104") ? NVIR_CHIP_GK104 : NVIR_CHIP_GK110;
+    chip = !strcmp(argv[1], "gf100") ? NVIR_CHIP_GF100
+           : !strcmp(argv[1], "gk104") ? NVIR_CHIP_GK104 : NVIR_CHIP_GK110;
     const char *ending = strrchr(argv[2], '.');
     uint32_t language = ending && !strcmp(ending, ".nir") ? NVIR_LANGUAGE_NIR
                       : ending && !strcmp(ending, ".ir") ? NVIR_LANGUAGE_IR : NVIR_LANGUAGE_TGSI;

@@ -115,6 +115,226 @@ typedef enum nvir_use_kind {
 } nvir_use_kind;
 
 /*
+ The stages of a program.
+ */
+typedef enum nvir_stage {
+  /*
+   A compute kernel.
+   */
+  NVIR_STAGE_COMPUTE = 0,
+  /*
+   A vertex shader.
+   */
+  NVIR_STAGE_VERTEX = 1,
+  /*
+   A tessellation control shader.
+   */
+  NVIR_STAGE_TESS_CONTROL = 2,
+  /*
+   A tessellation evaluation shader.
+   */
+  NVIR_STAGE_TESS_EVAL = 3,
+  /*
+   A geometry shader.
+   */
+  NVIR_STAGE_GEOMETRY = 4,
+  /*
+   A fragment shader.
+   */
+  NVIR_STAGE_FRAGMENT = 5,
+} nvir_stage;
+
+/*
+ What the tessellator makes of a patch.
+ */
+typedef enum nvir_domain {
+  /*
+   The program does not say it.
+   */
+  NVIR_DOMAIN_UNKNOWN = 0,
+  /*
+   A triangle.
+   */
+  NVIR_DOMAIN_TRIANGLES = 1,
+  /*
+   A square.
+   */
+  NVIR_DOMAIN_QUADS = 2,
+  /*
+   Parallel lines.
+   */
+  NVIR_DOMAIN_ISOLINES = 3,
+} nvir_domain;
+
+/*
+ How the tessellator divides edges.
+ */
+typedef enum nvir_spacing {
+  /*
+   The program does not say it.
+   */
+  NVIR_SPACING_UNKNOWN = 0,
+  /*
+   In equal parts.
+   */
+  NVIR_SPACING_EQUAL = 1,
+  /*
+   In an odd number of parts, two of which grow.
+   */
+  NVIR_SPACING_FRACTIONAL_ODD = 2,
+  /*
+   In an even number of parts, two of which grow.
+   */
+  NVIR_SPACING_FRACTIONAL_EVEN = 3,
+} nvir_spacing;
+
+/*
+ What an input or output is.
+ */
+typedef enum nvir_semantic {
+  /*
+   An input of a vertex shader, by its number.
+   */
+  NVIR_SEMANTIC_ATTRIBUTE = 0,
+  /*
+   Position; in a fragment shader x, y, z in the window and 1/w.
+   */
+  NVIR_SEMANTIC_POSITION = 1,
+  /*
+   What the application names.
+   */
+  NVIR_SEMANTIC_GENERIC = 2,
+  /*
+   Texture coordinates of the fixed pipeline.
+   */
+  NVIR_SEMANTIC_TEX_COORD = 3,
+  /*
+   Front colour; of a fragment shader the colour of the side that faces the viewer, or an output.
+   */
+  NVIR_SEMANTIC_COLOR = 4,
+  /*
+   Back colour.
+   */
+  NVIR_SEMANTIC_BACK_COLOR = 5,
+  /*
+   Fog coordinate.
+   */
+  NVIR_SEMANTIC_FOG = 6,
+  /*
+   Point size.
+   */
+  NVIR_SEMANTIC_POINT_SIZE = 7,
+  /*
+   Coordinates in a point sprite.
+   */
+  NVIR_SEMANTIC_POINT_COORD = 8,
+  /*
+   Position against which user clip planes are held.
+   */
+  NVIR_SEMANTIC_CLIP_VERTEX = 9,
+  /*
+   Four clip or cull distances.
+   */
+  NVIR_SEMANTIC_CLIP_DISTANCE = 10,
+  /*
+   Number of the primitive.
+   */
+  NVIR_SEMANTIC_PRIMITIVE_ID = 11,
+  /*
+   Layer of the framebuffer.
+   */
+  NVIR_SEMANTIC_LAYER = 12,
+  /*
+   Number of the viewport.
+   */
+  NVIR_SEMANTIC_VIEWPORT_INDEX = 13,
+  /*
+   Edge flag.
+   */
+  NVIR_SEMANTIC_EDGE_FLAG = 14,
+  /*
+   Whether a fragment belongs to a front face.
+   */
+  NVIR_SEMANTIC_FACE = 15,
+  /*
+   Outer tessellation levels.
+   */
+  NVIR_SEMANTIC_TESS_OUTER = 16,
+  /*
+   Inner tessellation levels.
+   */
+  NVIR_SEMANTIC_TESS_INNER = 17,
+  /*
+   Attribute of a patch.
+   */
+  NVIR_SEMANTIC_PATCH = 18,
+  /*
+   Where in its patch a vertex lies.
+   */
+  NVIR_SEMANTIC_TESS_COORD = 19,
+  /*
+   Number of the vertex.
+   */
+  NVIR_SEMANTIC_VERTEX_ID = 20,
+  /*
+   Number of the instance.
+   */
+  NVIR_SEMANTIC_INSTANCE_ID = 21,
+  /*
+   Depth that a fragment shader writes.
+   */
+  NVIR_SEMANTIC_DEPTH = 22,
+  /*
+   Stencil value that a fragment shader writes, which these chips cannot.
+   */
+  NVIR_SEMANTIC_STENCIL = 23,
+  /*
+   Coverage mask that a fragment shader writes.
+   */
+  NVIR_SEMANTIC_SAMPLE_MASK = 24,
+} nvir_semantic;
+
+/*
+ Where an input or output lies.
+ */
+typedef enum nvir_place {
+  /*
+   Nowhere: the driver takes care of it.
+   */
+  NVIR_PLACE_NOWHERE = 0,
+  /*
+   In the attributes of a vertex: component x at a byte address, the others four bytes further each.
+   */
+  NVIR_PLACE_VERTEX = 1,
+  /*
+   In the attributes of a patch, likewise.
+   */
+  NVIR_PLACE_PATCH = 2,
+  /*
+   In a register when a fragment shader ends, the other components in the next ones.
+   */
+  NVIR_PLACE_REGISTER = 3,
+} nvir_place;
+
+/*
+ What a fixup is about.
+ */
+typedef enum nvir_fixup_kind {
+  /*
+   An interpolation, which flat shading and shading for each sample change.
+   */
+  NVIR_FIXUP_KIND_INTERPOLATION = 0,
+  /*
+   A selection by whether the shader is made to run for each sample.
+   */
+  NVIR_FIXUP_KIND_PER_SAMPLE = 1,
+  /*
+   A selection by whether the target has several samples.
+   */
+  NVIR_FIXUP_KIND_MULTISAMPLED = 2,
+} nvir_fixup_kind;
+
+/*
  A text or file that was made.
  */
 typedef struct nvir_blob nvir_blob;
@@ -180,6 +400,74 @@ typedef struct nvir_options {
    Dimensions of every grid that will be launched, 1 to 3; 0: not known.
    */
   uint32_t work_dim;
+  /*
+   User clip planes that a vertex, tessellation or geometry program evaluates, 0 to 8: those up to the highest that is
+   switched on.
+   */
+  uint32_t clip_planes;
+  /*
+   How many of the values in CLIPDIST clip and how many cull: NIR text says only the sum; 0 and 0: it is as the text
+   says.
+   */
+  uint32_t clip_distances;
+  /*
+   See above.
+   */
+  uint32_t cull_distances;
+  /*
+   What a tessellation program declares, of which NIR text says nothing: vertices of the patch that the control program
+   writes; 0: not said.
+   */
+  uint32_t tess_vertices_out;
+  /*
+   An nvir_domain.
+   */
+  uint32_t tess_domain;
+  /*
+   An nvir_spacing.
+   */
+  uint32_t tess_spacing;
+  /*
+   1: triangles are counter-clockwise.
+   */
+  uint32_t tess_counter_clockwise;
+  /*
+   1: points rather than lines or triangles.
+   */
+  uint32_t tess_points;
+  /*
+   What a geometry program declares; it counts if `geometry_vertices_in` is not 0, otherwise the text says it.
+   Primitives have OpenGL's numbers.
+   */
+  uint32_t geometry_input;
+  /*
+   See above.
+   */
+  uint32_t geometry_output;
+  /*
+   Vertices that an invocation may emit.
+   */
+  uint32_t geometry_vertices_out;
+  /*
+   Vertices of a primitive that it gets.
+   */
+  uint32_t geometry_vertices_in;
+  /*
+   Invocations a primitive.
+   */
+  uint32_t geometry_invocations;
+  /*
+   Streams that it emits to, one bit each.
+   */
+  uint32_t geometry_streams;
+  /*
+   What a fragment program declares, of which NIR text says nothing: 1 if depth and stencil tests come before it runs.
+   */
+  uint32_t early_fragment_tests;
+  /*
+   1 if the coverage mask is that after the early tests.
+   */
+  uint32_t post_depth_coverage;
 } nvir_options;
 
 /*
@@ -327,6 +615,189 @@ typedef struct nvir_diagnostic {
   uint32_t end;
 } nvir_diagnostic;
 
+/*
+ What a graphics stage needs of its driver. Words and bits are those of the hardware; Mesa's nvc0 has the same in
+ nv50_ir_prog_info_out, from which it makes the header itself.
+ */
+typedef struct nvir_stage_info {
+  /*
+   sizeof(nvir_stage_info), set by the caller.
+   */
+  uint32_t size;
+  /*
+   The stage: an nvir_stage.
+   */
+  uint32_t stage;
+  /*
+   The shader program header, which is loaded in front of the code.
+   */
+  uint32_t header[20];
+  /*
+   Inputs, outputs and fixups that there are.
+   */
+  uint32_t inputs;
+  /*
+   See above.
+   */
+  uint32_t outputs;
+  /*
+   See above.
+   */
+  uint32_t fixups;
+  /*
+   Clip distances that are written, a bit each.
+   */
+  uint32_t clip_enable;
+  /*
+   Cull distances that are written, a bit each: the bits after those of the clip distances.
+   */
+  uint32_t cull_enable;
+  /*
+   The hardware's clip mode: bit 4i for each distance i that culls.
+   */
+  uint32_t clip_mode;
+  /*
+   User clip planes that the code evaluates: nvir_options has how many were asked for.
+   */
+  uint32_t clip_planes;
+  /*
+   1: the program takes user clip planes; 0: it writes distances itself or makes no positions.
+   */
+  uint32_t takes_clip_planes;
+  /*
+   VERTEX: the input that is the edge flag; 0xffffffff: none.
+   */
+  uint32_t edge_flag;
+  /*
+   VERTEX: 1 if it reads the number of the vertex.
+   */
+  uint32_t needs_vertex_id;
+  /*
+   VERTEX: 1 if it reads base vertex, base instance or draw number from the driver's constants.
+   */
+  uint32_t needs_draw_parameters;
+  /*
+   1 if it writes the layer.
+   */
+  uint32_t writes_layer;
+  /*
+   Tessellation: the hardware's mode; 0xffffffff if the other tessellation shader says it.
+   */
+  uint32_t tess_mode;
+  /*
+   Tessellation: an nvir_domain.
+   */
+  uint32_t tess_domain;
+  /*
+   Tessellation: an nvir_spacing.
+   */
+  uint32_t tess_spacing;
+  /*
+   Tessellation: 1 if triangles wind clockwise.
+   */
+  uint32_t tess_clockwise;
+  /*
+   Tessellation: 1 if points are made.
+   */
+  uint32_t tess_points;
+  /*
+   FRAGMENT: flags of the early depth test (ZCULL_TEST_MASK).
+   */
+  uint32_t zcull_flags;
+  /*
+   FRAGMENT: colour inputs whose interpolation is the rasteriser's choice: the header's code of interpolation (1 flat, 2
+   perspective, 3 linear) in bits 0 and 1, components that are read from bit 4 on; 0: it is no such input.
+   */
+  uint32_t colors[2];
+  /*
+   FRAGMENT: 1 if depth and stencil tests come before it runs.
+   */
+  uint32_t early_tests;
+  /*
+   FRAGMENT: 1 if it reads the coverage mask.
+   */
+  uint32_t reads_sample_mask;
+  /*
+   FRAGMENT: 1 if it reads the framebuffer.
+   */
+  uint32_t reads_framebuffer;
+  /*
+   FRAGMENT: 1 if the coverage mask is that after the early tests.
+   */
+  uint32_t post_depth_coverage;
+} nvir_stage_info;
+
+/*
+ An input or output.
+ */
+typedef struct nvir_slot {
+  /*
+   An nvir_semantic.
+   */
+  uint32_t semantic;
+  /*
+   Which of these, from 0.
+   */
+  uint32_t index;
+  /*
+   Components that the program uses, x in bit 0.
+   */
+  uint32_t mask;
+  /*
+   An nvir_place.
+   */
+  uint32_t place;
+  /*
+   The address or register there.
+   */
+  uint32_t address;
+} nvir_slot;
+
+/*
+ An instruction of a fragment shader that depends on the rasteriser's state. It holds no pointers: it may be stored
+ beside the code and be used by another process.
+ */
+typedef struct nvir_fixup {
+  /*
+   Its byte address in the code.
+   */
+  uint32_t pc;
+  /*
+   An nvir_fixup_kind.
+   */
+  uint8_t kind;
+  /*
+   Of an interpolation as it was compiled: the instruction's mode.
+   */
+  uint8_t mode;
+  /*
+   Where it interpolates.
+   */
+  uint8_t sample;
+  /*
+   The register that it multiplies with.
+   */
+  uint8_t w;
+} nvir_fixup;
+
+/*
+ State of the rasteriser on which code depends.
+ */
+typedef struct nvir_state {
+  /*
+   1: colours without an interpolation of their own are flat.
+   */
+  uint32_t flat_shade;
+  /*
+   1: the shader is made to run for each sample.
+   */
+  uint32_t per_sample;
+  /*
+   1: the target has several samples.
+   */
+  uint32_t multisampled;
+} nvir_state;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -359,7 +830,7 @@ enum nvir_status nvir_compiler_new(uint32_t chip_number,
 void nvir_compiler_free(struct nvir_compiler *compiler);
 
 /*
- Compiles one kernel of a text of `length` bytes, which need not end in a zero. `entry` is its name (null: the only one),
+ Compiles one kernel, or the program of a graphics stage, of a text of `length` bytes, which need not end in a zero. `entry` is its name (null: the only one),
  `name` what errors call the text (null: "shader"). On success `shader` is set, otherwise `error` (if it is not null).
  */
 enum nvir_status nvir_compile(const struct nvir_compiler *compiler,
@@ -476,6 +947,90 @@ enum nvir_status nvir_error_get(const struct nvir_error *error,
  Frees an error; null is allowed.
  */
 void nvir_error_free(struct nvir_error *error);
+
+/*
+ What the driver must know of a graphics shader. `info->size` is the caller's sizeof(nvir_stage_info).
+ NVIR_STATUS_UNSUPPORTED for a compute kernel, which has nothing of it.
+ */
+enum nvir_status nvir_shader_get_stage(const struct nvir_shader *shader,
+                                       struct nvir_stage_info *info);
+
+/*
+ One of a shader's inputs, from 0, in the program's order.
+ */
+enum nvir_status nvir_shader_get_input(const struct nvir_shader *shader,
+                                       uint32_t number,
+                                       struct nvir_slot *out);
+
+/*
+ One of its outputs.
+ */
+enum nvir_status nvir_shader_get_output(const struct nvir_shader *shader,
+                                        uint32_t number,
+                                        struct nvir_slot *out);
+
+/*
+ One of its fixups: instructions that nvir_apply_fixups changes.
+ */
+enum nvir_status nvir_shader_get_fixup(const struct nvir_shader *shader,
+                                       uint32_t number,
+                                       struct nvir_fixup *out);
+
+/*
+ Makes code and header what they are in a state of the rasteriser. `code` has `code_bytes` bytes, as compiled or as left by an
+ earlier call; `header` may be null for a driver that makes its own, otherwise it has twenty words and `colors` is that of
+ nvir_stage_info. NVIR_STATUS_INPUT, with nothing changed, if a fixup lies outside the code or is none.
+ */
+enum nvir_status nvir_apply_fixups(uint32_t chip_number,
+                                   const struct nvir_fixup *fixups,
+                                   uint32_t count,
+                                   const struct nvir_state *state,
+                                   uint64_t *code,
+                                   uint32_t code_bytes,
+                                   uint32_t *header,
+                                   const uint32_t *colors);
+
+/*
+ What the driver must know of a graphics shader. `info->size` is the caller's sizeof(nvir_stage_info).
+ NVIR_STATUS_UNSUPPORTED for a compute kernel, which has nothing of it.
+ */
+enum nvir_status nvir_shader_get_stage(const struct nvir_shader *shader,
+                                       struct nvir_stage_info *info);
+
+/*
+ One of a shader's inputs, from 0, in the program's order.
+ */
+enum nvir_status nvir_shader_get_input(const struct nvir_shader *shader,
+                                       uint32_t number,
+                                       struct nvir_slot *out);
+
+/*
+ One of its outputs.
+ */
+enum nvir_status nvir_shader_get_output(const struct nvir_shader *shader,
+                                        uint32_t number,
+                                        struct nvir_slot *out);
+
+/*
+ One of its fixups: instructions that nvir_apply_fixups changes.
+ */
+enum nvir_status nvir_shader_get_fixup(const struct nvir_shader *shader,
+                                       uint32_t number,
+                                       struct nvir_fixup *out);
+
+/*
+ Makes code and header what they are in a state of the rasteriser. `code` has `code_bytes` bytes, as compiled or as left by an
+ earlier call; `header` may be null for a driver that makes its own, otherwise it has twenty words and `colors` is that of
+ nvir_stage_info. NVIR_STATUS_INPUT, with nothing changed, if a fixup lies outside the code or is none.
+ */
+enum nvir_status nvir_apply_fixups(uint32_t chip_number,
+                                   const struct nvir_fixup *fixups,
+                                   uint32_t count,
+                                   const struct nvir_state *state,
+                                   uint64_t *code,
+                                   uint32_t code_bytes,
+                                   uint32_t *header,
+                                   const uint32_t *colors);
 
 #ifdef __cplusplus
 }  // extern "C"

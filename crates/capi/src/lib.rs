@@ -8,13 +8,14 @@
 #![allow(non_camel_case_types, clippy::missing_safety_doc)]
 
 mod memory;
+pub mod stage;
 mod view;
 
 use compiler::compiler::{Cancel, Language};
-use compiler::diag::{Diagnostic, Diagnostics, Fault, Severity, line_column};
+use compiler::diag::{Diagnostic, Fault, Severity, line_column};
 use compiler::image::{Access, Uses, cubin, listing};
 use compiler::{Chip, CompileError, Compiler, InitRegs, Observer, OptLevel, Options, Shader, Source};
-use memory::{boxed, copied, free, given, list, place};
+use memory::{boxed, copied, free, given, list, place, written};
 use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};
 
@@ -109,6 +110,42 @@ pub struct nvir_options {
     pub block_size: [u32; 3],
     /// Dimensions of every grid that will be launched, 1 to 3; 0: not known.
     pub work_dim: u32,
+    /// User clip planes that a vertex, tessellation or geometry program evaluates, 0 to 8: those up to the highest that is
+    /// switched on.
+    pub clip_planes: u32,
+    /// How many of the values in CLIPDIST clip and how many cull: NIR text says only the sum; 0 and 0: it is as the text
+    /// says.
+    pub clip_distances: u32,
+    /// See above.
+    pub cull_distances: u32,
+    /// What a tessellation program declares, of which NIR text says nothing: vertices of the patch that the control program
+    /// writes; 0: not said.
+    pub tess_vertices_out: u32,
+    /// An nvir_domain.
+    pub tess_domain: u32,
+    /// An nvir_spacing.
+    pub tess_spacing: u32,
+    /// 1: triangles are counter-clockwise.
+    pub tess_counter_clockwise: u32,
+    /// 1: points rather than lines or triangles.
+    pub tess_points: u32,
+    /// What a geometry program declares; it counts if `geometry_vertices_in` is not 0, otherwise the text says it.
+    /// Primitives have OpenGL's numbers.
+    pub geometry_input: u32,
+    /// See above.
+    pub geometry_output: u32,
+    /// Vertices that an invocation may emit.
+    pub geometry_vertices_out: u32,
+    /// Vertices of a primitive that it gets.
+    pub geometry_vertices_in: u32,
+    /// Invocations a primitive.
+    pub geometry_invocations: u32,
+    /// Streams that it emits to, one bit each.
+    pub geometry_streams: u32,
+    /// What a fragment program declares, of which NIR text says nothing: 1 if depth and stencil tests come before it runs.
+    pub early_fragment_tests: u32,
+    /// 1 if the coverage mask is that after the early tests.
+    pub post_depth_coverage: u32,
 }
 
 impl nvir_options {
@@ -123,6 +160,22 @@ impl nvir_options {
         milliseconds: 0,
         block_size: [0; 3],
         work_dim: 0,
+        clip_planes: 0,
+        clip_distances: 0,
+        cull_distances: 0,
+        tess_vertices_out: 0,
+        tess_domain: 0,
+        tess_spacing: 0,
+        tess_counter_clockwise: 0,
+        tess_points: 0,
+        geometry_input: 0,
+        geometry_output: 0,
+        geometry_vertices_out: 0,
+        geometry_vertices_in: 0,
+        geometry_invocations: 0,
+        geometry_streams: 0,
+        early_fragment_tests: 0,
+        post_depth_coverage: 0,
     };
 }
 
@@ -294,10 +347,11 @@ pub unsafe extern "C" fn nvir_compiler_new(
     guarded(|| {
         // SAFETY: the caller gives options that begin with their size, or null.
         let Some(o) = (unsafe { copied(options) }) else { return nvir_status::Usage };
-        let (Some(chip), Some(&opt_level), Some(&init_regs)) = (
+        let (Some(chip), Some(&opt_level), Some(&init_regs), Some(stage)) = (
             chip(chip_number),
             OptLevel::ALL.get(o.opt_level as usize),
             InitRegs::ALL.get(o.init_regs as usize),
+            stage::options(&o),
         ) else {
             return nvir_status::Usage;
         };
@@ -311,6 +365,7 @@ pub unsafe extern "C" fn nvir_compiler_new(
             work_dim: some(o.work_dim),
             pointer_align: o.pointer_align,
             private_bytes: o.private_bytes,
+            stage,
             ..Options::default()
         });
         if compiler.check().is_err() {
@@ -329,7 +384,7 @@ pub unsafe extern "C" fn nvir_compiler_free(compiler: *mut nvir_compiler) {
     unsafe { free(compiler) };
 }
 
-/// Compiles one kernel of a text of `length` bytes, which need not end in a zero. `entry` is its name (null: the only one),
+/// Compiles one kernel, or the program of a graphics stage, of a text of `length` bytes, which need not end in a zero. `entry` is its name (null: the only one),
 /// `name` what errors call the text (null: "shader"). On success `shader` is set, otherwise `error` (if it is not null).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvir_compile(
@@ -366,14 +421,6 @@ pub unsafe extern "C" fn nvir_compile(
         let source = Source { language, text: &text, entry, name: name.unwrap_or("shader") };
         let cancel = Cancel { flag: None, deadline: compiler.time.map(|t| Instant::now() + t) };
         let made = compiler.compiler.observed(&source, &mut Observer::with_cancel(cancel));
-        let made = made.and_then(|made| match &made.stage {
-            None => Ok(made),
-            // The header and what else their driver needs have no place in this interface.
-            Some(_) => {
-                let what = "the C interface has no graphics stages, only compute kernels";
-                Err(CompileError::from(Diagnostics::from(Diagnostic::unsupported(what))))
-            }
-        });
         match made {
             Ok(made) => {
                 let name = view::c_string(&made.entry_name);
@@ -543,11 +590,9 @@ pub unsafe extern "C" fn nvir_shader_get_use(
     guarded(|| {
         // SAFETY: the caller gives a shader, or null.
         let Some(shader) = (unsafe { given(shader) }) else { return nvir_status::Usage };
-        let all = uses(&shader.shader, kind);
-        let (Some(one), false) = (all.get(number as usize), out.is_null()) else { return nvir_status::Usage };
-        // SAFETY: the caller gives a place for one use.
-        unsafe { out.write(*one) };
-        nvir_status::Ok
+        let one = uses(&shader.shader, kind).get(number as usize).copied();
+        // SAFETY: the caller gives a place for one use, or null.
+        unsafe { written(one, out) }
     })
 }
 
@@ -679,13 +724,12 @@ pub unsafe extern "C" fn nvir_error_get(
     guarded(|| {
         // SAFETY: the caller gives an error, or null.
         let Some(error) = (unsafe { given(error) }) else { return nvir_status::Usage };
-        let (Some(one), false) = (error.list.get(number as usize), out.is_null()) else {
-            return nvir_status::Usage;
-        };
-        let (message, label, help) = (one.message.as_ptr(), one.label.as_ptr(), one.help.as_ptr());
-        // SAFETY: the caller gives a place for one diagnostic.
-        unsafe { out.write(nvir_diagnostic { message, label, help, ..one.rest }) };
-        nvir_status::Ok
+        let one = error.list.get(number as usize).map(|one| {
+            let (message, label, help) = (one.message.as_ptr(), one.label.as_ptr(), one.help.as_ptr());
+            nvir_diagnostic { message, label, help, ..one.rest }
+        });
+        // SAFETY: the caller gives a place for one diagnostic, or null.
+        unsafe { written(one, out) }
     })
 }
 

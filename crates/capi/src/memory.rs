@@ -6,7 +6,7 @@ use crate::{nvir_options, nvir_status};
 ///
 /// # Safety
 /// `out` is null or a place for a pointer.
-pub unsafe fn boxed<T>(out: *mut *mut T, value: T) -> nvir_status {
+pub(crate) unsafe fn boxed<T>(out: *mut *mut T, value: T) -> nvir_status {
     if out.is_null() {
         return nvir_status::Usage;
     }
@@ -19,7 +19,7 @@ pub unsafe fn boxed<T>(out: *mut *mut T, value: T) -> nvir_status {
 ///
 /// # Safety
 /// `object` is null or came from [`boxed`], and nobody uses it any more.
-pub unsafe fn free<T>(object: *mut T) {
+pub(crate) unsafe fn free<T>(object: *mut T) {
     if !object.is_null() {
         // SAFETY: it is a box of ours, by the caller's promise.
         drop(unsafe { Box::from_raw(object) });
@@ -30,31 +30,56 @@ pub unsafe fn free<T>(object: *mut T) {
 ///
 /// # Safety
 /// `object` is null or came from [`boxed`] and outlives the call.
-pub unsafe fn given<'a, T>(object: *const T) -> Option<&'a T> {
+pub(crate) unsafe fn given<'a, T>(object: *const T) -> Option<&'a T> {
     // SAFETY: by the caller's promise.
     unsafe { object.as_ref() }
+}
+
+/// Whether so many items may be where a pointer says: it is aligned, and they are no more than there can be.
+fn is_list<T>(items: *const T, count: usize) -> bool {
+    !items.is_null() && items.is_aligned() && count <= isize::MAX as usize / size_of::<T>().max(1)
 }
 
 /// A list that the caller lends.
 ///
 /// # Safety
 /// `items` is null or the first of `count` items that outlive the call.
-pub unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T]> {
-    if count == 0 {
-        return Some(&[]);
+pub(crate) unsafe fn list<'a, T>(items: *const T, count: usize) -> Option<&'a [T]> {
+    match count {
+        0 => Some(&[]),
+        // SAFETY: it is aligned and not too long, the rest is the caller's promise.
+        _ => is_list(items, count).then(|| unsafe { std::slice::from_raw_parts(items, count) }),
     }
-    if items.is_null() || !items.is_aligned() || count > isize::MAX as usize / size_of::<T>().max(1) {
-        return None;
+}
+
+/// A list that the caller lends to be changed.
+///
+/// # Safety
+/// As for [`list`], and nobody else has it.
+pub(crate) unsafe fn list_mut<'a, T>(items: *mut T, count: usize) -> Option<&'a mut [T]> {
+    match count {
+        0 => Some(&mut []),
+        // SAFETY: it is aligned and not too long, the rest is the caller's promise.
+        _ => is_list(items, count).then(|| unsafe { std::slice::from_raw_parts_mut(items, count) }),
     }
-    // SAFETY: it is aligned and not too long, the rest is the caller's promise.
-    Some(unsafe { std::slice::from_raw_parts(items, count) })
+}
+
+/// Writes an item, if there is one, to the caller's place.
+///
+/// # Safety
+/// `out` is null or a place for one.
+pub(crate) unsafe fn written<T>(item: Option<T>, out: *mut T) -> nvir_status {
+    let (Some(item), false) = (item, out.is_null()) else { return nvir_status::Usage };
+    // SAFETY: by the caller's promise.
+    unsafe { out.write(item) };
+    nvir_status::Ok
 }
 
 /// Writes as much of a structure as the caller has room for.
 ///
 /// # Safety
 /// `out` is null or the caller's structure of `size` bytes.
-pub unsafe fn place<T: Copy>(out: *mut T, size: u32, value: &T) {
+pub(crate) unsafe fn place<T: Copy>(out: *mut T, size: u32, value: &T) {
     if !out.is_null() {
         let bytes = (size as usize).min(size_of::<T>());
         // SAFETY: both have that many bytes.
@@ -68,7 +93,7 @@ pub unsafe fn place<T: Copy>(out: *mut T, size: u32, value: &T) {
 ///
 /// # Safety
 /// `options` is null or a structure that begins with its size.
-pub unsafe fn copied(options: *const nvir_options) -> Option<nvir_options> {
+pub(crate) unsafe fn copied(options: *const nvir_options) -> Option<nvir_options> {
     let mut all = nvir_options::DEFAULT;
     if options.is_null() {
         return Some(all);

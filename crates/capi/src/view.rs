@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_char};
 ///
 /// # Safety
 /// `string` is null or ends in a zero and outlives the call.
-pub unsafe fn string<'a>(string: *const c_char) -> Result<Option<&'a str>, std::str::Utf8Error> {
+pub(crate) unsafe fn string<'a>(string: *const c_char) -> Result<Option<&'a str>, std::str::Utf8Error> {
     if string.is_null() {
         return Ok(None);
     }
@@ -15,7 +15,7 @@ pub unsafe fn string<'a>(string: *const c_char) -> Result<Option<&'a str>, std::
 }
 
 /// A string for C; zeros inside become blanks.
-pub fn c_string(text: &str) -> CString {
+pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
 }
 
@@ -23,7 +23,7 @@ pub fn c_string(text: &str) -> CString {
 ///
 /// # Safety
 /// `structure` is null or begins with its size.
-pub unsafe fn size(structure: *const u32) -> Option<u32> {
+pub(crate) unsafe fn size(structure: *const u32) -> Option<u32> {
     if structure.is_null() {
         return None;
     }

@@ -13,6 +13,7 @@ fn the_header_is_what_the_source_says() {
     let made = cbindgen::Builder::new()
         .with_config(config)
         .with_src(root().join("src/lib.rs"))
+        .with_src(root().join("src/stage.rs"))
         .generate()
         .expect("it parses");
     let mut text = Vec::new();
@@ -86,6 +87,27 @@ fn the_example_compiles_and_says_what_the_library_says() {
     assert!(said.contains(".chip gk110") && said.contains("EXIT;"), "{said}");
     for used in &want.resources.buffers.slots {
         assert!(said.contains(&format!("buffer {}:", used.slot)), "{said}");
+    }
+}
+
+#[test]
+fn the_example_says_what_a_graphics_stage_needs() {
+    let Some(program) = built(&root().join("examples/compile.c"), &[]) else { return };
+    for (chip, name, said_besides) in [
+        (compiler::Chip::Gf100, "fs-flat-shade", "flat: word 14 of the header is 0000aa55, the code differs"),
+        (compiler::Chip::Gk110, "vs-clip-vertex", "output 0: semantic 1[0] mask f at a[0x70]"),
+    ] {
+        let file = format!("tgsi/graphics/{name}.tgsi");
+        let out = run(&program, &[chip.name(), &file]);
+        let said = String::from_utf8_lossy(&out.stdout);
+        let text = std::fs::read_to_string(root().join("../..").join(&file)).expect("part of the project");
+        let want =
+            compiler::Compiler::new(chip).compile(&compiler::Source::tgsi(&text)).expect("it compiles");
+        let stage = want.stage.expect("a graphics stage");
+        let words: Vec<String> = stage.header.encode().iter().map(|w| format!("{w:08x}")).collect();
+        assert!(said.contains(&format!("header: {}\n", words.join(" "))), "{said}");
+        assert!(said.contains(said_besides), "{said}");
+        assert_eq!(said.matches("\noutput ").count(), stage.outputs.len(), "{said}");
     }
 }
 

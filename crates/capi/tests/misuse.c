@@ -45,6 +45,56 @@ static void check_blocks(const char *properties, const char *before, const char 
     nvir_compiler_free(compiler);
 }
 
+/* A vertex shader has a header and outputs, a kernel has none; fixups outside the code change nothing. */
+static void check_stages(const nvir_compiler *compiler)
+{
+    const char *vert = "VERT\nDCL IN[0]\nDCL OUT[0], POSITION\n0: MOV OUT[0], IN[0]\n1: END\n", *comp = "COMP\n0: END\n";
+    nvir_shader *vertex = NULL, *kernel = NULL;
+    nvir_stage_info stage = { .size = sizeof stage };
+    nvir_slot slot;
+    nvir_fixup fixup;
+    CHECK(nvir_compile(compiler, 0, vert, strlen(vert), NULL, NULL, &vertex, NULL) == NVIR_STATUS_OK && vertex);
+    CHECK(nvir_compile(compiler, 0, comp, strlen(comp), NULL, NULL, &kernel, NULL) == NVIR_STATUS_OK && kernel);
+    CHECK(nvir_shader_get_stage(kernel, &stage) == NVIR_STATUS_UNSUPPORTED);
+    CHECK(nvir_shader_get_output(kernel, 0, &slot) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_get_stage(vertex, NULL) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_get_stage(NULL, &stage) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_get_stage(vertex, &stage) == NVIR_STATUS_OK && stage.stage == NVIR_STAGE_VERTEX);
+    CHECK((stage.header[0] >> 10 & 15) == 1 && stage.inputs == 1 && stage.outputs == 1 && stage.fixups == 0);
+    CHECK(stage.edge_flag == 0xffffffff && stage.tess_mode == 0xffffffff && stage.takes_clip_planes == 1);
+    CHECK(nvir_shader_get_output(vertex, 0, &slot) == NVIR_STATUS_OK && slot.semantic == NVIR_SEMANTIC_POSITION);
+    CHECK(slot.place == NVIR_PLACE_VERTEX && slot.address == 0x70 && slot.mask == 15);
+    CHECK(nvir_shader_get_input(vertex, 0, &slot) == NVIR_STATUS_OK && slot.semantic == NVIR_SEMANTIC_ATTRIBUTE);
+    CHECK(nvir_shader_get_input(vertex, 0, NULL) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_get_input(vertex, 1, &slot) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_get_fixup(vertex, 0, &fixup) == NVIR_STATUS_USAGE);
+
+    uint64_t code[2] = { 1, 2 };
+    nvir_state state = { .flat_shade = 1 };
+    const nvir_fixup outside = { .pc = 16 }, unknown = { .kind = 3 }, good = { .pc = 8, .mode = 3 };
+    CHECK(nvir_apply_fixups(1, &outside, 1, &state, code, 16, NULL, NULL) == NVIR_STATUS_INPUT);
+    CHECK(nvir_apply_fixups(1, &unknown, 1, &state, code, 16, NULL, NULL) == NVIR_STATUS_INPUT);
+    CHECK(nvir_apply_fixups(1, &good, 1, &state, code, 16, stage.header + 5, stage.colors) == NVIR_STATUS_INPUT);
+    CHECK(nvir_apply_fixups(1, &good, 1, &state, code, 16, stage.header, NULL) == NVIR_STATUS_USAGE);
+    CHECK(nvir_apply_fixups(1, &good, 1, NULL, code, 16, NULL, NULL) == NVIR_STATUS_USAGE);
+    CHECK(nvir_apply_fixups(1, NULL, 1, &state, code, 16, NULL, NULL) == NVIR_STATUS_USAGE);
+    CHECK(nvir_apply_fixups(9, &good, 1, &state, code, 16, NULL, NULL) == NVIR_STATUS_USAGE);
+    CHECK(code[0] == 1 && code[1] == 2);
+    CHECK(nvir_apply_fixups(1, &good, 1, &state, code, 16, NULL, NULL) == NVIR_STATUS_OK);
+    CHECK(code[0] == 1 && code[1] == (2 | 2 << 6 | 63u << 26));
+    nvir_shader_free(vertex);
+    nvir_shader_free(kernel);
+
+    nvir_options options;
+    nvir_compiler *other = NULL;
+    nvir_options_init(&options, sizeof options);
+    options.tess_domain = 4;
+    CHECK(nvir_compiler_new(NVIR_CHIP_GK104, &options, &other) == NVIR_STATUS_USAGE && !other);
+    nvir_options_init(&options, sizeof options);
+    options.clip_planes = 9;
+    CHECK(nvir_compiler_new(NVIR_CHIP_GK104, &options, &other) == NVIR_STATUS_USAGE && !other);
+}
+
 int main(void)
 {
     const uint32_t width[3] = { 32, 0, 0 }, all[3] = { 32, 1, 1 };
@@ -92,9 +142,7 @@ int main(void)
     CHECK(nvir_error_get(error, 0, &d) == NVIR_STATUS_OK && d.status == NVIR_STATUS_INPUT && strlen(d.message));
     nvir_error_free(error);
     error = NULL;
-    CHECK(nvir_compile(compiler, 0, "VERT\n0: END\n", 12, NULL, NULL, &shader, &error) == NVIR_STATUS_UNSUPPORTED);
-    nvir_error_free(error);
-    error = NULL;
+    check_stages(compiler);
 
     CHECK(nvir_compile(compiler, 0, text, strlen(text), NULL, NULL, &shader, &error) == NVIR_STATUS_OK && shader);
     nvir_shader_info info;

@@ -20,7 +20,7 @@ form of 4 bytes; with --words two of these share a line, `A {short}; B {short}`,
 
 Operands with which an instruction faults whenever it is executed are errors: barrier 16, DADD R1, BRA 0x7. The directive
 .unchecked takes them in a kernel, as `nvir disasm` writes it where code has such operands; --words takes them, too.")]
-pub struct Args {
+pub(crate) struct Args {
     /// SASS text; `-` is standard input
     input: PathBuf,
     /// The chip to assemble for, where the text has no .chip
@@ -52,7 +52,7 @@ enum Emit {
     Cubin,
 }
 
-pub fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: Args) -> ExitCode {
     let inputs = std::slice::from_ref(&args.input);
     if let Err(code) = crate::output::not_an_input(args.output.as_deref(), inputs) {
         return code;
@@ -87,7 +87,7 @@ fn emit(args: &Args) -> Emit {
 }
 
 fn code(args: &Args, text: &str) -> Result<Vec<u8>, Diagnostics> {
-    let assembly = listing::assemble(text, args.target, &common::stem(&args.input))?;
+    let assembly = listing::assemble(text, args.target, &nvir::input::stem(&args.input))?;
     let words = assembly.kernels.iter().flat_map(|k| &k.code);
     Ok(match emit(args) {
         Emit::Cubin => cubin::write(assembly.chip, &assembly.kernels),

@@ -2,9 +2,9 @@
 
 use crate::common;
 use crate::diff::{self, PassRun};
-use crate::out::{Color, tell};
+use crate::out::{Color, errln};
+use crate::rerun::{self, Rerun};
 use crate::run::How;
-use crate::trial::{self, Trial};
 use nvir::{Observer, OptLevel};
 use nvir_fixture::run::{Failure, Settings};
 use serde_json::json;
@@ -21,11 +21,11 @@ use std::process::ExitCode;
   nvir bisect k.toml                       the first test that fails, on the first chip where it does
   nvir bisect k.toml --test small -t gk104
   nvir compile k.tgsi --bisect-limit 42 --print-after all     and look at what came before")]
-pub struct Args {
+pub(crate) struct Args {
     /// A fixture with a test that fails
     fixture: PathBuf,
     #[command(flatten)]
-    which: trial::Which,
+    which: rerun::Which,
     /// Optimisation level
     #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
     opt: OptLevel,
@@ -50,61 +50,61 @@ enum Found {
     NoPass(&'static str),
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let mut settings = match a.how.settings(a.opt) {
         Ok(s) => s,
         Err(e) => return common::usage(e),
     };
     settings.options.debug.verify_each = true;
-    let trial = match Trial::failing(&a.fixture, &a.which, &settings) {
+    let rerun = match Rerun::failing(&a.fixture, &a.which, &settings) {
         Ok(t) => t,
         Err(code) => return code,
     };
-    if trial.loaded.source_text().is_none() {
+    if rerun.loaded.source_text().is_none() {
         return common::fault_in(&a.fixture, "its source is machine code: no pass ran");
     }
     let at = |limit: u32| {
-        let mut s = trial.settings(&settings);
+        let mut s = rerun.settings(&settings);
         s.options.debug.bisect_limit = Some(limit);
         s
     };
-    let fails = |s: &Settings| trial.fails_alike(s);
-    let all = settings.options.debug.bisect_limit.unwrap_or(u32::MAX).min(runs(&trial, &settings));
+    let fails = |s: &Settings| rerun.fails_alike(s);
+    let all = settings.options.debug.bisect_limit.unwrap_or(u32::MAX).min(runs(&rerun, &settings));
     let found = if fails(&at(0)) {
-        Found::NoPass(without_passes(&trial, &at(0)))
+        Found::NoPass(without_passes(&rerun, &at(0)))
     } else {
         let (mut good, mut bad) = (0, all);
         while good + 1 < bad {
             let middle = good + (bad - good) / 2;
             if fails(&at(middle)) { bad = middle } else { good = middle }
         }
-        Found::Run(good, last_run(&trial, &at(bad), bad))
+        Found::Run(good, last_run(&rerun, &at(bad), bad))
     };
-    tell(&a, &trial, &found)
+    tell(&a, &rerun, &found)
 }
 
 /// The most pass runs that a kernel of the test takes.
-fn runs(trial: &Trial, settings: &Settings) -> u32 {
-    reports(trial, settings).iter().map(|(_, text)| diff::pass_runs(text).len()).max().unwrap_or(0) as u32
+fn runs(rerun: &Rerun, settings: &Settings) -> u32 {
+    reports(rerun, settings).iter().map(|(_, text)| diff::pass_runs(text).len()).max().unwrap_or(0) as u32
 }
 
 /// What the compiler prints of every kernel of the test.
-fn reports(trial: &Trial, settings: &Settings) -> Vec<(Option<String>, String)> {
-    let mut settings = trial.settings(settings);
+fn reports(rerun: &Rerun, settings: &Settings) -> Vec<(Option<String>, String)> {
+    let mut settings = rerun.settings(settings);
     settings.options.debug.print_after = vec!["all".to_string()];
     settings.options.debug.print_before = vec!["all".to_string()];
     let mut all = Vec::new();
-    for (name, private) in trial.loaded.kernels_of(trial.test()) {
+    for (name, private) in rerun.loaded.kernels_of(rerun.test()) {
         let mut observer = Observer::default();
-        let _ = trial.loaded.compile(name.as_deref(), private, trial.chip, &settings, &mut observer);
+        let _ = rerun.loaded.compile(name.as_deref(), private, rerun.chip, &settings, &mut observer);
         all.push((name, observer.report));
     }
     all
 }
 
 /// The last of so many runs, of the first kernel that has as many and that it changed.
-fn last_run(trial: &Trial, settings: &Settings, number: u32) -> Option<Run> {
-    let runs = reports(trial, settings).into_iter().filter_map(|(kernel, text)| {
+fn last_run(rerun: &Rerun, settings: &Settings, number: u32) -> Option<Run> {
+    let runs = reports(rerun, settings).into_iter().filter_map(|(kernel, text)| {
         let run = diff::pass_runs(&text).into_iter().nth(number as usize - 1)?;
         Some(Run { kernel, run })
     });
@@ -114,22 +114,22 @@ fn last_run(trial: &Trial, settings: &Settings, number: u32) -> Option<Run> {
 }
 
 /// What may have the defect where no pass has it, by what makes the test pass.
-fn without_passes(trial: &Trial, settings: &Settings) -> &'static str {
+fn without_passes(rerun: &Rerun, settings: &Settings) -> &'static str {
     let mut other = settings.clone();
     other.options.opt_level = OptLevel::O1;
-    if settings.options.opt_level > OptLevel::O1 && !trial.fails_alike(&other) {
+    if settings.options.opt_level > OptLevel::O1 && !rerun.fails_alike(&other) {
         return "the order of instructions: it passes at -O1, which does not change it";
     }
     other.options.opt_level = OptLevel::O0;
-    if !trial.fails_alike(&other) {
+    if !rerun.fails_alike(&other) {
         return "emission: it passes at -O0, where branches are not known to be uniform";
     }
     other.options.max_gprs = None;
     other.options.debug.through_memory = true;
-    if !trial.fails_alike(&other) {
+    if !rerun.fails_alike(&other) {
         return "register assignment: it passes with values that cross blocks in memory";
     }
-    match trial.failure {
+    match rerun.failure {
         Failure::Compile => "the front-end, lowering or register assignment, or the input itself",
         _ => {
             "the front-end, lowering, register assignment or emission; or the test expects what its kernel does not do"
@@ -137,17 +137,17 @@ fn without_passes(trial: &Trial, settings: &Settings) -> &'static str {
     }
 }
 
-fn tell(a: &Args, trial: &Trial, found: &Found) -> ExitCode {
-    let test = &trial.test().name;
+fn tell(a: &Args, rerun: &Rerun, found: &Found) -> ExitCode {
+    let test = &rerun.test().name;
     let mut value = json!({
-        "schema": 1, "fixture": a.fixture.to_string_lossy(), "test": test, "chip": trial.chip.name(), "opt": a.opt as u8,
-        "failure": trial.why,
+        "schema": 1, "fixture": a.fixture.to_string_lossy(), "test": test, "chip": rerun.chip.name(), "opt": a.opt as u8,
+        "failure": rerun.why,
     });
     let mut text = format!(
         "test `{test}` fails on {} at -O{}: {}\n",
-        trial.chip,
+        rerun.chip,
         a.opt,
-        trial.why.lines().next().unwrap_or_default()
+        rerun.why.lines().next().unwrap_or_default()
     );
     match found {
         Found::NoPass(suspect) => {
@@ -176,7 +176,7 @@ fn tell(a: &Args, trial: &Trial, found: &Found) -> ExitCode {
     }
     let code = common::write_output(None, text.as_bytes());
     if !a.json {
-        tell!("{} runs of the test", trial.count());
+        errln!("{} runs of the test", rerun.count());
     }
     code
 }

@@ -1,7 +1,7 @@
 //! `nvir check`: fixtures validated without running them, and the schema of their format.
 
 use crate::common::{self, Warnings};
-use crate::out::say;
+use crate::out::outln;
 use crate::report;
 use nvir::diag::{Diagnostic, line_column, visible};
 use nvir_fixture::run::Settings;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   nvir check tgsi                               every fixture below a folder
   nvir check --schema > nvir-fixture.json       for an editor's completion and checks as you type")]
-pub struct Args {
+pub(crate) struct Args {
     /// Fixtures, or folders of them
     #[arg(required_unless_present = "schema")]
     paths: Vec<PathBuf>,
@@ -61,7 +61,7 @@ impl Checked {
     }
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     if a.schema {
         return common::write_output(None, schema::text().as_bytes());
     }
@@ -72,14 +72,14 @@ pub fn run(a: Args) -> ExitCode {
     let results = common::in_parallel(0, &files, |file| checked(file));
     let invalid = results.iter().filter(|c| !c.problems.is_empty()).count();
     if a.json {
-        say!("{}", json(&files, &results, skipped));
+        outln!("{}", json(&files, &results, skipped));
     } else {
         let mut warnings = Warnings::default();
         for (file, checked) in files.iter().zip(&results) {
             if checked.problems.is_empty() {
                 warnings.tell(file, checked.warnings.iter().cloned());
                 if !a.quiet {
-                    say!("ok {}", visible(&file.to_string_lossy()));
+                    outln!("ok {}", visible(&file.to_string_lossy()));
                 }
             } else {
                 checked.report(file);
@@ -89,7 +89,7 @@ pub fn run(a: Args) -> ExitCode {
             let valid = files.len() - invalid;
             let skipped =
                 if skipped > 0 { format!(", {}", common::not_fixtures(skipped)) } else { String::new() };
-            say!("{valid} valid, {invalid} invalid{skipped}");
+            outln!("{valid} valid, {invalid} invalid{skipped}");
         }
     }
     if invalid == 0 { ExitCode::SUCCESS } else { common::input_error() }

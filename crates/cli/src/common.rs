@@ -12,61 +12,59 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The input is at fault.
-pub fn input_error() -> ExitCode {
+pub(crate) fn input_error() -> ExitCode {
     ExitCode::from(1)
 }
 
 /// Says what is wrong with an input that no diagnostic has a place for.
-pub fn fault(message: impl std::fmt::Display) -> ExitCode {
+pub(crate) fn fault(message: impl std::fmt::Display) -> ExitCode {
     report::error(Class::Of(Fault::Input), None, message);
     input_error()
 }
 
 /// Says what is wrong with a file.
-pub fn fault_in(path: &Path, message: impl std::fmt::Display) -> ExitCode {
+pub(crate) fn fault_in(path: &Path, message: impl std::fmt::Display) -> ExitCode {
     report::error(Class::Of(Fault::Input), Some(path), message);
     input_error()
 }
 
 /// Says what the system refused: a result that cannot be written, no memory.
-pub fn system(path: Option<&Path>, message: impl std::fmt::Display) -> ExitCode {
+pub(crate) fn system(path: Option<&Path>, message: impl std::fmt::Display) -> ExitCode {
     report::error(Class::System, path, message);
     input_error()
 }
 
 /// A usage error.
-pub fn usage(message: impl std::fmt::Display) -> ExitCode {
+pub(crate) fn usage(message: impl std::fmt::Display) -> ExitCode {
     report::error(Class::Usage, None, message);
     ExitCode::from(2)
 }
 
 /// A usage error about a file.
-pub fn usage_of(path: &Path, message: impl std::fmt::Display) -> ExitCode {
+pub(crate) fn usage_of(path: &Path, message: impl std::fmt::Display) -> ExitCode {
     report::error(Class::Usage, Some(path), message);
     ExitCode::from(2)
 }
 
 /// Says on standard error what is wrong with an input.
-pub fn report(d: &Diagnostics, name: &str, text: &str) {
+pub(crate) fn report(d: &Diagnostics, name: &str, text: &str) {
     report::all(d, name, text);
 }
 
 /// Says why a fixture cannot be used.
-pub fn broken_fixture(e: &FixtureError) -> ExitCode {
+pub(crate) fn broken_fixture(e: &FixtureError) -> ExitCode {
     // Without a text, what is known of the place is in the message.
     report::all(&e.what, &e.path.to_string_lossy(), &e.text);
     input_error()
 }
 
 /// A file's bytes, or standard input's for `-`.
-pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ExitCode> {
-    let read =
-        if output::is_standard(path) { input::read_from(std::io::stdin().lock()) } else { input::read(path) };
-    read.map_err(|e| fault_in(path, input::why(&e)))
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ExitCode> {
+    input::read_any(path).map_err(|e| fault_in(path, input::why(&e)))
 }
 
 /// The same as text; of a SPIR-V module its listing.
-pub fn read_text(path: &Path) -> Result<String, ExitCode> {
+pub(crate) fn read_text(path: &Path) -> Result<String, ExitCode> {
     let bytes = read_bytes(path)?;
     let text = match nvir::front::spirv::is_module(&bytes) {
         true => Language::SpirV.text(&bytes),
@@ -76,7 +74,7 @@ pub fn read_text(path: &Path) -> Result<String, ExitCode> {
 }
 
 /// A fixture with its source; `-` is a fixture on standard input, whose source is looked for here.
-pub fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
+pub(crate) fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
     if crate::program::is_program(path) {
         path.metadata().map_err(|e| FixtureError::new(path, input::why(&e)))?;
         return Err(crate::program::not_a_fixture(path));
@@ -93,17 +91,17 @@ pub fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
 }
 
 /// Writes a result to a file, or to standard output where none is named or it is `-`.
-pub fn write_output(path: Option<&Path>, data: &[u8]) -> ExitCode {
+pub(crate) fn write_output(path: Option<&Path>, data: &[u8]) -> ExitCode {
     output::put(path, data)
 }
 
 /// Warnings, each of them once in a run.
 #[derive(Default)]
-pub struct Warnings(std::collections::BTreeSet<(PathBuf, String)>);
+pub(crate) struct Warnings(std::collections::BTreeSet<(PathBuf, String)>);
 
 impl Warnings {
     /// Says what is likely to be a mistake in a fixture, unless it has been said.
-    pub fn tell(&mut self, path: &Path, warnings: impl IntoIterator<Item = String>) {
+    pub(crate) fn tell(&mut self, path: &Path, warnings: impl IntoIterator<Item = String>) {
         for w in warnings {
             if self.0.insert((path.to_path_buf(), w.clone())) {
                 report::warning(Some(path), w);
@@ -113,46 +111,50 @@ impl Warnings {
 }
 
 /// The language of a source, by an explicit choice or the file name's ending.
-pub fn language_of(path: &Path, explicit: Option<Language>) -> Option<Language> {
+pub(crate) fn language_of(path: &Path, explicit: Option<Language>) -> Option<Language> {
     explicit.or_else(|| Language::of(path))
 }
 
 /// A language on the command line.
-pub fn language(name: &str) -> Result<Language, String> {
+pub(crate) fn language(name: &str) -> Result<Language, String> {
     Language::of(&Path::new("input").with_extension(name))
         .ok_or_else(|| "unknown language; available: tgsi, nir, ir, spv".to_string())
 }
 
 /// An optimisation level on the command line: 0 to 3.
-pub fn level() -> impl clap::builder::TypedValueParser<Value = OptLevel> {
+pub(crate) fn level() -> impl clap::builder::TypedValueParser<Value = OptLevel> {
     use clap::builder::TypedValueParser;
     clap::value_parser!(u8).range(0..=3).map(|n| OptLevel::ALL[usize::from(n)])
 }
 
 /// What to do about registers that are read before they are written, on the command line: 0 to 3.
-pub fn init_regs() -> impl clap::builder::TypedValueParser<Value = InitRegs> {
+pub(crate) fn init_regs() -> impl clap::builder::TypedValueParser<Value = InitRegs> {
     use clap::builder::TypedValueParser;
     clap::value_parser!(u8).range(0..=3).map(|n| InitRegs::ALL[usize::from(n)])
 }
 
 /// Says on standard error why a source did not compile.
-pub fn report_error(e: &CompileError, source: &Source<'_>) -> ExitCode {
+pub(crate) fn report_error(e: &CompileError, source: &Source<'_>) -> ExitCode {
     report(e.diagnostics(), source.name, source.text);
     input_error()
 }
 
 /// A list of names between commas.
-pub fn names(list: &Option<String>) -> Vec<String> {
+pub(crate) fn names(list: &Option<String>) -> Vec<String> {
     list.iter().flat_map(|l| l.split(',')).map(|n| n.trim().to_string()).filter(|n| !n.is_empty()).collect()
 }
 
 /// Regular files of some kind below paths, and files that are named themselves; each of them once. A folder without any is an
 /// error.
-pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, ExitCode> {
+pub(crate) fn find(
+    paths: &[PathBuf],
+    what: &str,
+    wanted: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>, ExitCode> {
     let mut found = Vec::new();
     let mut seen = input::Seen::default();
     for p in paths {
-        if output::is_standard(p) {
+        if input::is_standard(p) {
             if !found.contains(p) {
                 found.push(p.clone());
             }
@@ -185,7 +187,7 @@ pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Re
 }
 
 /// Fixtures below paths. What is skipped in folders is counted on standard error.
-pub fn fixtures(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ExitCode> {
+pub(crate) fn fixtures(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ExitCode> {
     let (found, skipped) = fixtures_counted(paths)?;
     if skipped > 0 {
         report::note(not_fixtures(skipped));
@@ -194,7 +196,7 @@ pub fn fixtures(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ExitCode> {
 }
 
 /// Fixtures below paths, and how many files in folders are TOML or JSON and not fixtures. A file that is named itself is one.
-pub fn fixtures_counted(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), ExitCode> {
+pub(crate) fn fixtures_counted(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), ExitCode> {
     let skipped = std::cell::Cell::new(0);
     let wanted = |path: &Path| {
         let yes = Fixture::may_be(path);
@@ -205,12 +207,12 @@ pub fn fixtures_counted(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Exit
 }
 
 /// How many files were skipped, in words.
-pub fn not_fixtures(skipped: usize) -> String {
+pub(crate) fn not_fixtures(skipped: usize) -> String {
     format!("{skipped} skipped (not fixtures)")
 }
 
 /// A progress bar on standard error if that is a terminal.
-pub fn progress(len: usize) -> indicatif::ProgressBar {
+pub(crate) fn progress(len: usize) -> indicatif::ProgressBar {
     if !std::io::stderr().is_terminal() || out::dumb() {
         return indicatif::ProgressBar::hidden();
     }
@@ -222,7 +224,7 @@ pub fn progress(len: usize) -> indicatif::ProgressBar {
 }
 
 /// Runs jobs on a number of threads (0: one a core), no more than there are jobs, and gives their results in order.
-pub fn in_parallel<T: Sync, R: Send>(jobs: usize, items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn in_parallel<T: Sync, R: Send>(jobs: usize, items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     use rayon::prelude::*;
     let jobs = match (jobs, emu::thread_limit()) {
         (0, Some(most)) => most,
@@ -235,13 +237,13 @@ pub fn in_parallel<T: Sync, R: Send>(jobs: usize, items: &[T], f: impl Fn(&T) ->
 }
 
 /// How many jobs may run at once.
-pub fn jobs() -> impl clap::builder::TypedValueParser<Value = usize> {
+pub(crate) fn jobs() -> impl clap::builder::TypedValueParser<Value = usize> {
     use clap::builder::TypedValueParser;
     clap::value_parser!(u16).range(0..=1024).map(usize::from)
 }
 
 /// A number on the command line, decimal or hexadecimal.
-pub fn number(text: &str) -> Result<u32, String> {
+pub(crate) fn number(text: &str) -> Result<u32, String> {
     match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16),
         None => text.parse(),
@@ -249,14 +251,8 @@ pub fn number(text: &str) -> Result<u32, String> {
     .map_err(|e| e.to_string())
 }
 
-/// A name for what has none of its own: the file's, without folder and ending.
-pub fn stem(path: &Path) -> String {
-    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("kernel");
-    if stem == "-" { "kernel".to_string() } else { stem.to_string() }
-}
-
 /// The same with another ending, as a file.
-pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let stem = path.file_stem().filter(|s| *s != "-").unwrap_or(std::ffi::OsStr::new("kernel"));
     let mut name = stem.to_os_string();
     name.push(".");
@@ -265,7 +261,7 @@ pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// `vertices-out=3,domain=triangles`: what the text of a graphics stage leaves out, and user clip planes.
-pub fn stage_info(text: &str) -> Result<StageOptions, String> {
+pub(crate) fn stage_info(text: &str) -> Result<StageOptions, String> {
     const KEYS: &str = "vertices-out, domain, spacing, ccw, points, early-tests, post-depth-coverage, clip-distances, \
          cull-distances, clip-planes";
     let mut stage = StageOptions::default();

@@ -1,6 +1,6 @@
 //! `nvir compile`: text to machine code.
 
-pub mod forms;
+pub(crate) mod forms;
 
 use crate::out::{self, Color};
 use crate::{common, diff, output};
@@ -30,7 +30,7 @@ use std::process::ExitCode;
   nvir compile k.nir --emit cfg | dot -Tsvg      its control flow graph
   nvir compile shaders/*.tgsi --emit cubin -o out
   nvir compile k.nir --passes dce,fold --emit ir --time-passes")]
-pub struct Args {
+pub(crate) struct Args {
     /// .tgsi, .nir or .ir text; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -163,11 +163,11 @@ impl Form {
     }
 }
 
-pub fn run(mut a: Args) -> ExitCode {
+pub(crate) fn run(mut a: Args) -> ExitCode {
     if a.separate {
         a.emit = Form::Cubin;
     }
-    a.output = a.output.filter(|o| !output::is_standard(o));
+    a.output = a.output.filter(|o| !nvir::input::is_standard(o));
     crate::watch::rounds(a.watch, || a.inputs.clone(), || once(&a))
 }
 
@@ -178,7 +178,7 @@ fn once(a: &Args) -> ExitCode {
         }
         if common::language_of(input, a.format).is_none() {
             return match std::fs::metadata(input) {
-                Err(e) if !output::is_standard(input) => common::fault_in(input, nvir::input::why(&e)),
+                Err(e) if !nvir::input::is_standard(input) => common::fault_in(input, nvir::input::why(&e)),
                 _ => common::usage_of(input, "unknown file type; use --format tgsi, nir or ir"),
             };
         }
@@ -278,8 +278,10 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
                 common::report(&Diagnostic::unsupported(why).into(), &name, &text);
                 return common::input_error();
             }
+            let print = listing::Options { words: a.words };
             shader.map(|shader| match form {
-                Form::Sass => forms::sass(&shader, &source, a.lines, a.words).into_bytes(),
+                Form::Sass if a.lines => forms::sass_with_lines(&shader, &source, print).into_bytes(),
+                Form::Sass => forms::sass(&shader, print).into_bytes(),
                 Form::Json => json(&shader, &source, observer.remarks.as_deref()).into_bytes(),
                 form => emit(form, &shader),
             })

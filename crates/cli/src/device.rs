@@ -1,6 +1,6 @@
 //! Fixtures through the driver: `--device virtual` or a render node; and `nvir devices`.
 
-use crate::out::say;
+use crate::out::outln;
 use nvir::driver::constants::Range;
 use nvir::driver::sanitizer::Finding;
 use nvir::emu::{self, ImageDesc};
@@ -8,8 +8,8 @@ use nvir::image::cubin;
 use nvir::{Chip, Shader};
 use nvir_driver::{Buffer, Context, Device, Error, Image, Launch, RenderNode, Slice, VirtualDevice};
 use nvir_fixture::Settings;
+use nvir_fixture::backend::{Backend, Bindings, Emulator};
 use nvir_fixture::kernel::{self, Kernel, LaunchError};
-use nvir_fixture::machine::{Emulator, Machine, Setup};
 use nvir_fixture::sanitize;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What `--device` names.
 #[derive(Clone, Debug)]
-pub enum Where {
+pub(crate) enum Where {
     /// The virtual GPU in this process.
     Virtual,
     /// A card.
@@ -40,7 +40,7 @@ impl FromStr for Where {
 }
 
 /// Where tests run.
-pub enum Place {
+pub(crate) enum Place {
     Emulator,
     Virtual,
     Card(Arc<RenderNode>),
@@ -48,7 +48,7 @@ pub enum Place {
 
 impl Place {
     /// Opens what the option names; without it tests run in the emulator.
-    pub fn open(device: Option<&Where>) -> Result<Place, String> {
+    pub(crate) fn open(device: Option<&Where>) -> Result<Place, String> {
         Ok(match device {
             None => Place::Emulator,
             Some(Where::Virtual) => Place::Virtual,
@@ -59,15 +59,15 @@ impl Place {
     }
 
     /// Why nothing for a chip can run here.
-    pub fn refuses(&self, chip: Chip) -> Option<String> {
+    pub(crate) fn refuses(&self, chip: Chip) -> Option<String> {
         match self {
             Place::Card(card) if card.chip() != chip => Some(format!("the card has {}", card.chip())),
             _ => None,
         }
     }
 
-    /// A new machine for a test.
-    pub fn machine(&self, chip: Chip, settings: &Settings) -> Result<Box<dyn Machine>, String> {
+    /// A new backend for a test.
+    pub(crate) fn backend(&self, chip: Chip, settings: &Settings) -> Result<Box<dyn Backend>, String> {
         let device: Arc<dyn Device> = match self {
             Place::Emulator => return Ok(Box::new(Emulator::default())),
             Place::Virtual => {
@@ -118,7 +118,7 @@ impl OnDevice {
         Ok(whole.with_layout(image.clone()))
     }
 
-    fn run(&self, shader: &nvir::Shader, setup: &Setup) -> Result<Vec<Finding>, LaunchError> {
+    fn run(&self, shader: &nvir::Shader, setup: &Bindings) -> Result<Vec<Finding>, LaunchError> {
         let parts = |all: &BTreeMap<u32, Range>| {
             all.iter().map(|(&n, r)| Ok((n, self.range(r)?))).collect::<Result<Vec<_>, String>>()
         };
@@ -172,11 +172,11 @@ fn failed(e: Error) -> LaunchError {
 
 impl OnDevice {
     /// A kernel of a cubin: its constant banks are filled as CUDA's driver fills them.
-    fn run_cuda(&mut self, file: &cubin::Cubin, name: &str, setup: &Setup) -> Result<(), LaunchError> {
+    fn run_cuda(&mut self, file: &cubin::Cubin, name: &str, setup: &Bindings) -> Result<(), LaunchError> {
         let kernel = file.kernel(name).map_err(|e| LaunchError::Setup(e.to_string()))?;
         let kernel = kernel::place(file, kernel, self).map_err(LaunchError::Setup)?;
         let program = emu::Program::new(file.chip, &kernel.code);
-        let Setup { grid, block, input, shared_dynamic, .. } = setup;
+        let Bindings { grid, block, input, shared_dynamic, .. } = setup;
         let cuda = nvir_fixture::cuda::launch(&program, &kernel, *grid, *block, input, *shared_dynamic);
         let banks = (0u8..).zip(&cuda.consts);
         let banks = banks.filter_map(|(n, b)| Some((n, b.bytes().filter(|b| !b.is_empty())?.to_vec())));
@@ -195,7 +195,7 @@ impl OnDevice {
     }
 }
 
-impl Machine for OnDevice {
+impl Backend for OnDevice {
     fn alloc(&mut self, bytes: u64, align: u64) -> Result<u64, String> {
         // Buffers begin at pages: a smaller alignment is had by beginning that far behind.
         let offset = if align < 4096 { align.next_multiple_of(4) } else { 0 };
@@ -239,7 +239,7 @@ impl Machine for OnDevice {
     fn launch(
         &mut self,
         kernel: &Kernel,
-        setup: &Setup,
+        setup: &Bindings,
         options: &mut emu::Options<'_>,
     ) -> Result<emu::Stats, LaunchError> {
         match kernel {
@@ -257,7 +257,7 @@ impl Machine for OnDevice {
 /// Prints a line `PATH CHIP` for each: the virtual GPU, and the render nodes of this machine. A node whose card is not a Fermi or
 /// Kepler of ours, or that another driver serves, is listed with what it is.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
@@ -266,7 +266,7 @@ pub struct Args {
 /// Version of what `--json` writes; `docs/json.md` has the fields.
 const SCHEMA: u64 = 1;
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let found = nvir_driver::devices();
     if a.json {
         let mut all = vec![serde_json::json!({ "device": "virtual", "chips": Chip::ALL.map(Chip::name) })];
@@ -279,10 +279,10 @@ pub fn run(a: Args) -> ExitCode {
                 "chips": f.chip().map(Chip::name).into_iter().collect::<Vec<_>>(),
             })
         }));
-        say!("{}", serde_json::json!({ "schema": SCHEMA, "devices": all }));
+        outln!("{}", serde_json::json!({ "schema": SCHEMA, "devices": all }));
         return ExitCode::SUCCESS;
     }
-    say!("virtual {}", Chip::ALL.map(Chip::name).join(" "));
+    outln!("virtual {}", Chip::ALL.map(Chip::name).join(" "));
     for f in &found {
         let what = match (&f.driver, f.chip(), f.chipset) {
             (_, Some(chip), _) => chip.name().to_string(),
@@ -290,7 +290,7 @@ pub fn run(a: Args) -> ExitCode {
             (Ok(driver), None, None) => format!("driver {driver}, not nouveau"),
             (Err(why), ..) => why.strip_prefix(&format!("{}: ", path(&f.path))).unwrap_or(why).to_string(),
         };
-        say!("{} {what}", path(&f.path));
+        outln!("{} {what}", path(&f.path));
     }
     ExitCode::SUCCESS
 }

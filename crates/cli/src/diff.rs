@@ -24,7 +24,7 @@ use std::process::{Command, ExitCode};
   nvir diff k.tgsi --build ../old/nvir        another build of nvir, and this one
   nvir diff k.cubin k.tgsi -t gk110           NVIDIA's code and ours
   nvir diff k.tgsi -O 0 -O 3 --emit ir        the optimised IR instead of machine code")]
-pub struct Args {
+pub(crate) struct Args {
     /// Input A
     a: PathBuf,
     /// Input B; default: A
@@ -81,7 +81,7 @@ struct Block {
     lines: Vec<String>,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     for (what, n) in [("-t", a.target.len()), ("-O", a.opt.len()), ("-e", a.entry.len())] {
         if n > 2 {
             return common::usage(format!("{what} is given {n} times, but there are two sides"));
@@ -117,7 +117,8 @@ pub fn run(a: Args) -> ExitCode {
         aligned(&one, &two).into_iter().map(|(left, right)| Compared::of(left, right)).collect();
     let differ = compared.iter().any(Compared::differs);
     let color = a.output.is_none() && Color::on_stdout();
-    let text = if a.json { json(&compared, a.all) } else { shown(&compared, a.all, color) };
+    let which = if a.all { Which::All } else { Which::Different };
+    let text = if a.json { json(&compared, which) } else { shown(&compared, which, color) };
     match common::write_output(a.output.as_deref(), text.as_bytes()) {
         ExitCode::SUCCESS if a.exit_code && differ => common::input_error(),
         code => code,
@@ -146,7 +147,7 @@ fn text(side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
     }
     let data = common::read_bytes(path)?;
     let asked = code::Asked { path, chip, form: None, texts: Texts::Any };
-    let read = asked.read(&data).map_err(|e| e.tell(path))?;
+    let read = asked.read(&data).map_err(|e| code::tell(e, path))?;
     let kernel = code::pick(read.kernels, entry).map_err(|e| common::fault_in(path, e))?;
     Ok(sass(read.chip, &kernel))
 }
@@ -238,6 +239,13 @@ fn aligned<'b>(a: &'b [Block], b: &'b [Block]) -> Vec<(Option<&'b Block>, Option
     pairs
 }
 
+/// Which blocks are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    Different,
+}
+
 /// Two blocks that stand beside each other, line by line.
 struct Compared {
     /// The blocks' names; none where one side has no such block.
@@ -264,6 +272,10 @@ impl Compared {
     fn differs(&self) -> bool {
         self.lines.iter().any(|l| l.0 != ChangeTag::Equal)
     }
+
+    fn is_in(&self, which: Which) -> bool {
+        which == Which::All || self.differs()
+    }
 }
 
 /// How many lines are the same, in A only, in B only.
@@ -271,9 +283,9 @@ fn totals(all: &[Compared]) -> [usize; 3] {
     [ChangeTag::Equal, ChangeTag::Delete, ChangeTag::Insert].map(|tag| all.iter().map(|c| c.count(tag)).sum())
 }
 
-fn shown(compared: &[Compared], all: bool, color: bool) -> String {
+fn shown(compared: &[Compared], which: Which, color: bool) -> String {
     let mut text = String::new();
-    for c in compared.iter().filter(|c| all || c.differs()) {
+    for c in compared.iter().filter(|c| c.is_in(which)) {
         let name = |n: &Option<String>| n.clone().unwrap_or_else(|| "-".into());
         let head = format!("{} | {}:", name(&c.names[0]), name(&c.names[1]));
         text += &if color { format!("\x1b[1m{head}\x1b[0m\n") } else { format!("{head}\n") };
@@ -286,10 +298,10 @@ fn shown(compared: &[Compared], all: bool, color: bool) -> String {
 /// Version of what `--json` writes; `docs/json.md` has the fields.
 const SCHEMA: u64 = 1;
 
-fn json(compared: &[Compared], all: bool) -> String {
+fn json(compared: &[Compared], which: Which) -> String {
     let blocks: Vec<_> = compared
         .iter()
-        .filter(|c| all || c.differs())
+        .filter(|c| c.is_in(which))
         .map(|c| {
             let lines: Vec<_> = c
                 .lines
@@ -324,7 +336,7 @@ fn marked(tag: ChangeTag, line: &str, color: bool) -> String {
 }
 
 /// A pass run of a compile, as its report has it where everything is printed before and after each pass.
-pub struct PassRun {
+pub(crate) struct PassRun {
     pub pass: String,
     pub stage: String,
     pub before: String,
@@ -332,7 +344,7 @@ pub struct PassRun {
 }
 
 /// The runs in a report.
-pub fn pass_runs(report: &str) -> Vec<PassRun> {
+pub(crate) fn pass_runs(report: &str) -> Vec<PassRun> {
     let mut runs: Vec<PassRun> = Vec::new();
     // Which listing of the last run lines belong to.
     let mut after = None;
@@ -358,7 +370,7 @@ pub fn pass_runs(report: &str) -> Vec<PassRun> {
 }
 
 /// The lines that differ, with three around them.
-pub fn unified(before: &str, after: &str, color: bool) -> String {
+pub(crate) fn unified(before: &str, after: &str, color: bool) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut text = String::new();
     for (n, group) in diff.grouped_ops(3).iter().enumerate() {

@@ -23,7 +23,7 @@ shown in words, as comments. The output has labels and directives and can be giv
 With --words a line of gf100 may hold two short forms of 4 bytes, which become `A {short}; B {short}`, or with up to
 eight digits one. A word that ends in the middle of an instruction is shown as unknown: give it with its neighbours,
 without --words.")]
-pub struct Args {
+pub(crate) struct Args {
     /// Machine code; `-` is standard input
     input: PathBuf,
     /// The chip that the words are for; a cubin says its own
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, default_value = "0", value_parser = common::number, requires = "words")]
     base: u32,
     /// What the input is, where its contents do not show it
-    #[arg(long, value_name = "FORM", conflicts_with = "words")]
+    #[arg(long, value_name = "FORM", value_parser = code::form(), conflicts_with = "words")]
     format: Option<Form>,
     /// Only this kernel of a cubin
     #[arg(short, long, conflicts_with = "words", value_name = "NAME")]
@@ -55,7 +55,7 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-pub fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: Args) -> ExitCode {
     if let Err(code) = output::not_an_input(args.output.as_deref(), std::slice::from_ref(&args.input)) {
         return code;
     }
@@ -70,7 +70,7 @@ fn words(args: &Args) -> Result<String, ExitCode> {
     let text = common::read_text(&args.input)?;
     let mut out = String::new();
     for (n, line) in text.lines().enumerate() {
-        let not_a_word = || code::not_a_word(&text, n + 1).tell(&args.input);
+        let not_a_word = || code::tell(code::not_a_word(&text, n + 1), &args.input);
         let word = raw::word(line.trim()).ok_or_else(not_a_word)?;
         let start = out.len();
         if print_word(&mut out, args, word, digits(line).len()).is_none() {
@@ -130,7 +130,7 @@ fn line_json(line: &str) -> Option<serde_json::Value> {
 fn listing(args: &Args) -> Result<String, ExitCode> {
     let data = common::read_bytes(&args.input)?;
     let asked = code::Asked { path: &args.input, chip: args.target, form: args.format, texts: Texts::Words };
-    let mut read = asked.read(&data).map_err(|e| e.tell(&args.input))?;
+    let mut read = asked.read(&data).map_err(|e| code::tell(e, &args.input))?;
     if let Some(name) = &args.kernel {
         let kernel = code::pick(read.kernels, Some(name)).map_err(|e| common::fault_in(&args.input, e))?;
         read.kernels = vec![kernel];

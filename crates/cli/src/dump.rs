@@ -1,6 +1,6 @@
 //! `nvir run --dump`: what a test left in a buffer or image, as text or JSON.
 
-use crate::out::{self, say};
+use crate::out::{self, outln};
 use crate::report;
 use nvir::diag::visible;
 use nvir_fixture::env::Env;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// What `--dump` asks for.
 #[derive(Clone)]
-pub struct Dump {
+pub(crate) struct Dump {
     /// The name of a buffer or image.
     pub name: String,
     shown: Option<Shown>,
@@ -51,7 +51,7 @@ impl Shown {
 
 impl Dump {
     /// `out`, `out:f32` or `out:x16`.
-    pub fn new(text: &str) -> Dump {
+    pub(crate) fn new(text: &str) -> Dump {
         let shown = |name: &str| {
             let bits = || {
                 Some(Shown::Bits(
@@ -68,12 +68,12 @@ impl Dump {
     }
 
     /// A whole buffer or image in its own type.
-    pub fn of(name: &str) -> Dump {
+    pub(crate) fn of(name: &str) -> Dump {
         Dump { name: name.to_string(), shown: None }
     }
 
     /// Whether a test has what is to be shown.
-    pub fn fits(&self, test: &Test) -> bool {
+    pub(crate) fn fits(&self, test: &Test) -> bool {
         test.buffers.contains_key(&self.name) || test.images.contains_key(&self.name)
     }
 
@@ -86,10 +86,10 @@ impl Dump {
     }
 
     /// As text on standard output.
-    pub fn print(&self, test: &Test, env: &Env) {
+    pub(crate) fn print(&self, test: &Test, env: &Env) {
         let name = &self.name;
         let shown = self.shown(test, env);
-        say!("{} after {}:", visible(name), visible(&test.name));
+        outln!("{} after {}:", visible(name), visible(&test.name));
         let print = |start: usize, bytes: &[u8]| {
             let mut text = String::new();
             for (i, row) in bytes.chunks(32).enumerate() {
@@ -107,7 +107,7 @@ impl Dump {
     }
 
     /// As JSON.
-    pub fn json(&self, test: &Test, env: &Env) -> Value {
+    pub(crate) fn json(&self, test: &Test, env: &Env) -> Value {
         let shown = self.shown(test, env);
         let mut values: Vec<Value> = Vec::new();
         let read = pieces(&self.name, env, |_, bytes| {
@@ -123,11 +123,11 @@ fn pieces(name: &str, env: &Env, mut to: impl FnMut(usize, &[u8])) -> Result<(),
     const PIECE: u64 = 1 << 16;
     if let Ok(b) = env.buffer(name) {
         for start in (0..b.size).step_by(PIECE as usize) {
-            to(start as usize, &env.machine.read(b.address + start, PIECE.min(b.size - start))?);
+            to(start as usize, &env.backend.read(b.address + start, PIECE.min(b.size - start))?);
         }
         return Ok(());
     }
-    let texels = env.machine.download(env.image(name)?)?;
+    let texels = env.backend.download(env.image(name)?)?;
     for (n, piece) in texels.chunks(PIECE as usize).enumerate() {
         to(n * PIECE as usize, piece);
     }
@@ -135,7 +135,7 @@ fn pieces(name: &str, env: &Env, mut to: impl FnMut(usize, &[u8])) -> Result<(),
 }
 
 /// The names of the buffers and images that are not as they were before the launch.
-pub fn changed(before: &Env, after: &Env) -> Result<Vec<String>, String> {
+pub(crate) fn changed(before: &Env, after: &Env) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for (name, b) in &after.buffers {
         let (old, new) = (before.read(&before.buffer(name)?)?, after.read(b)?);
@@ -144,7 +144,7 @@ pub fn changed(before: &Env, after: &Env) -> Result<Vec<String>, String> {
         }
     }
     for (name, i) in &after.images {
-        let (old, new) = (before.machine.download(before.image(name)?)?, after.machine.download(i)?);
+        let (old, new) = (before.backend.download(before.image(name)?)?, after.backend.download(i)?);
         if old != new {
             names.push(name.clone());
         }

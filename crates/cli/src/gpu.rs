@@ -7,6 +7,7 @@ use crate::common;
 use crate::output::unwritable;
 use nvir::emu::Checks;
 use nvir::{Chip, input};
+use nvir_emu_jit::Choice;
 use nvir_vgpu::output::{self, Kind};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -21,13 +22,14 @@ use std::{env, path};
 ///
 /// The program, its children and Mesa's stock `nouveau` driver see a card of this chip in /dev/dri; what they submit is
 /// executed on the CPU. `nvir gpu` ends with the program's exit status, or with --error-exitcode's after a fault, or with 1 if a
-/// file that was asked for is incomplete. Compute, copies, clears and blits work; drawing is not implemented. Needs Mesa with its nouveau driver (Debian: libgl1-mesa-dri, mesa-opencl-icd), and no rights.
+/// file that was asked for is incomplete. It computes, draws, copies and blits. Needs Mesa with its nouveau driver (Debian: libgl1-mesa-dri, mesa-opencl-icd), and no rights.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   nvir gpu -t gk104 -- eglinfo -B                           what Mesa reports of the card
   nvir gpu -t gf100 --log - -- ./client                     every command and launch, on standard error
   nvir gpu -t gk110 --check all -- ./client                 every kernel under all four checkers
   nvir gpu --trace a.trace -- ./client; nvir replay a.trace record, and execute the recording again
+  nvir gpu --dump-frames frames -- ./client                 a picture of every target after each submission
   nvir gpu --error-exitcode 9 --faults-json f.json -- ./client   for scripts: did a kernel or command fault?
   nvir gpu -- shader_runner x.shader_test -auto -fbo        a test of piglit's; `scripts/piglit` runs all
   nvir gpu -t gk110 -- clinfo                               OpenCL by rusticl, where Mesa has it
@@ -36,7 +38,7 @@ It sets LD_PRELOAD (before what is there), NOUVEAU_CHIPSET, a variable for each 
 and so on), and where the environment does not: NOUVEAU_ENABLE_CL, RUSTICL_ENABLE, OCL_ICD_VENDORS
 (rusticl), MESA_SHADER_CACHE_DISABLE, PIGLIT_PLATFORM, and EGL_PLATFORM=surfaceless without a display.
 Statically linked and setuid programs cannot be run: nothing can be preloaded into them.")]
-pub struct Args {
+pub(crate) struct Args {
     /// The card's chip
     #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
     target: Chip,
@@ -67,6 +69,13 @@ pub struct Args {
     /// Write each kernel's code as a cubin and as SASS into this folder
     #[arg(long, value_name = "DIR")]
     dump_shaders: Option<PathBuf>,
+    /// Write a PNG of every target at the end of each submission that draws or clears, into this folder:
+    /// frame-NUMBER-TARGET-color.png, or -depth and -stencil
+    #[arg(long, value_name = "DIR")]
+    dump_frames: Option<PathBuf>,
+    /// Of these frames, counted from 1, write one only
+    #[arg(long, requires = "dump_frames", value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    frame: Option<u64>,
     /// After a fault in a kernel or command, which is reported on standard error: `continue`, but the program gets no more
     /// results; `refuse` its submissions, as the kernel does, which ends it by an assertion in libdrm; `exit` with status 1
     #[arg(long, default_value = "continue", value_parser = ["continue", "refuse", "exit"], value_name = "WHAT")]
@@ -77,6 +86,10 @@ pub struct Args {
     /// Threads that execute the blocks of a launch; 0: one a core. More than one pays for long launches only
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=256), value_name = "N")]
     threads: u32,
+    /// What executes programs: the `interpreter`; host code, `compiled` from what runs often; or `both`, which compares them after
+    /// each basic block and stops at the first difference
+    #[arg(long, default_value_t, value_name = "ENGINE")]
+    engine: Choice,
     /// Warp instructions that a launch may execute before it is considered endless, which is a fault: 2^32 by default, some
     /// minutes. All launches of one submission together: four times as many
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
@@ -89,7 +102,7 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let mut command = match command(&a) {
         Ok(command) => command,
         Err(why) => return why,
@@ -110,14 +123,19 @@ pub fn run(a: Args) -> ExitCode {
     if a.error_exitcode.is_some() || a.faults_json.is_some() {
         command.env("NVIR_VGPU_FAULTS_JSON", run.faults());
     }
-    let ended = run.wait(&mut command, a.error_exitcode, a.faults_json.as_deref());
+    let wanted = wait::Wanted {
+        error_exitcode: a.error_exitcode,
+        faults_json: a.faults_json.as_deref(),
+        frames: a.dump_frames.as_deref().map(|folder| (folder, a.frame)),
+    };
+    let ended = run.wait(&mut command, &wanted);
     ended.unwrap_or_else(|e| failed(&command, e))
 }
 
 impl Args {
     /// Whether files may be incomplete in the end, or faults change the status.
     fn has_results(&self) -> bool {
-        let files = [&self.log, &self.trace, &self.faults_json, &self.dump_shaders];
+        let files = [&self.log, &self.trace, &self.faults_json, &self.dump_shaders, &self.dump_frames];
         self.error_exitcode.is_some() || files.iter().any(|f| f.is_some())
     }
 }
@@ -146,6 +164,7 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     command.env("NVIR_VGPU_ON_FAULT", &a.on_fault);
     command.env("NVIR_VGPU_CLOCK", &a.clock);
     command.env("NVIR_VGPU_THREADS", a.threads.to_string());
+    command.env("NVIR_VGPU_ENGINE", a.engine.to_string());
     if let Some(limit) = a.limit {
         command.env("NVIR_VGPU_LIMIT", limit.to_string());
     }
@@ -174,7 +193,10 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     if a.profile {
         command.env("NVIR_VGPU_PROFILE", "1");
     }
-    if let Some(dir) = &a.dump_shaders {
+    for (dir, variable) in
+        [(&a.dump_shaders, "NVIR_VGPU_DUMP_SHADERS"), (&a.dump_frames, "NVIR_VGPU_DUMP_FRAMES")]
+    {
+        let Some(dir) = dir else { continue };
         let wrong = |e: std::io::Error| {
             let why = match e.kind() {
                 ErrorKind::AlreadyExists => "exists and is not a folder".to_string(),
@@ -183,7 +205,10 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
             fault(format!("{}: {why}", dir.display()))
         };
         fs::create_dir_all(dir).map_err(wrong)?;
-        command.env("NVIR_VGPU_DUMP_SHADERS", path::absolute(dir).map_err(wrong)?);
+        command.env(variable, path::absolute(dir).map_err(wrong)?);
+    }
+    if let Some(frame) = a.frame {
+        command.env("NVIR_VGPU_FRAME", frame.to_string());
     }
     for (name, value) in defaults() {
         if env::var_os(name).is_none() {

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 The input is hexadecimal text (20 words of 8 digits, or the same as 10 words of 16, low half first; code may follow) or
 the same in binary.")]
-pub struct Args {
+pub(crate) struct Args {
     /// The header; `-` is standard input
     input: PathBuf,
     /// Print JSON (docs/json.md)
@@ -23,7 +23,7 @@ pub struct Args {
 /// Version of what `--json` writes; `docs/json.md` has the fields.
 const SCHEMA: u64 = 1;
 
-pub fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: Args) -> ExitCode {
     let fault = |e: &dyn std::fmt::Display| common::fault_in(&args.input, e);
     let data = match common::read_bytes(&args.input) {
         Ok(data) => data,
@@ -47,7 +47,7 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 /// A header's fields: those that every stage has, and those of its own.
-pub fn json(header: &Header) -> serde_json::Value {
+pub(crate) fn json(header: &Header) -> serde_json::Value {
     let words: Vec<String> = header.encode().iter().map(|w| format!("{w:08x}")).collect();
     let mask = |mask: u8| {
         "xyzw".chars().enumerate().filter(|(c, _)| mask >> c & 1 != 0).map(|c| c.1).collect::<String>()

@@ -1,7 +1,7 @@
 //! `nvir interp`: TGSI fixtures under the reference interpreter.
 
 use crate::common::{self, Warnings};
-use crate::out::{self, say};
+use crate::out::{self, outln};
 use crate::test::report::{self, Line};
 use nvir::diag::visible;
 use nvir_fixture::run::Outcome;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   nvir interp tgsi/crc32.toml           one fixture
   nvir interp tgsi --test random        tests of that name in every fixture below a folder")]
-pub struct Args {
+pub(crate) struct Args {
     /// Fixtures, and folders of them
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -28,7 +28,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let fixtures = match common::fixtures(&a.paths) {
         Ok(f) => f,
         Err(code) => return code,
@@ -43,7 +43,7 @@ pub fn run(a: Args) -> ExitCode {
                 counts.failed += 1;
                 match a.json {
                     true => tests.push(report::broken(&path, &e.to_string(), &[])),
-                    false => say!("FAILED {}", visible(&e.to_string())),
+                    false => outln!("FAILED {}", visible(&e.to_string())),
                 }
                 continue;
             }
@@ -69,9 +69,9 @@ pub fn run(a: Args) -> ExitCode {
                 continue;
             }
             match outcome {
-                Outcome::Passed => say!("ok {}", visible(&name)),
+                Outcome::Passed => outln!("ok {}", visible(&name)),
                 Outcome::Skipped(_) => {}
-                Outcome::Failed(why) => say!("FAILED {}: {}", visible(&name), why.trim_end()),
+                Outcome::Failed(why) => outln!("FAILED {}: {}", visible(&name), why.trim_end()),
             }
         }
     }
@@ -81,7 +81,7 @@ pub fn run(a: Args) -> ExitCode {
     }
     match a.json {
         true => out::stdout(report::document(tests, n).as_bytes()),
-        false => say!("{} passed, {} failed, {} skipped", n.passed, n.failed, n.skipped),
+        false => outln!("{} passed, {} failed, {} skipped", n.passed, n.failed, n.skipped),
     }
     if n.failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
 }

@@ -10,13 +10,13 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   nvir ir            all operations, with their types and what they do
   nvir ir set        operands, types, modifiers and suffixes of `set`")]
-pub struct Args {
+pub(crate) struct Args {
     /// An operation: its form, operands and types; without one, the list of all
     #[arg(value_name = "OP")]
     op: Option<String>,
 }
 
-pub fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: Args) -> ExitCode {
     let Some(name) = args.op else {
         return common::write_output(None, reference::index().as_bytes());
     };

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 /// Show the instruction set of a chip, from the tables that encode it
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The chip
     #[arg(short, long, default_value = "gk110")]
     target: Chip,
@@ -16,7 +16,7 @@ pub struct Args {
     mnemonic: Option<String>,
 }
 
-pub fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: Args) -> ExitCode {
     let Some(name) = args.mnemonic else {
         return common::write_output(None, reference::index(args.target).as_bytes());
     };

@@ -18,7 +18,7 @@ use std::str::FromStr;
 /// The options of a launch without a fixture.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Launching a program without a fixture")]
-pub struct Options {
+pub(crate) struct Options {
     /// Blocks in x, y and z [default: 1,1,1]
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes)]
     grid: Option<[u32; 3]>,
@@ -60,7 +60,7 @@ pub struct Options {
 }
 
 /// `64`, `8,8` or `8,8,1`: the size of a grid or block.
-pub fn sizes(text: &str) -> Result<[u32; 3], String> {
+pub(crate) fn sizes(text: &str) -> Result<[u32; 3], String> {
     let mut size = [1; 3];
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > 3 {
@@ -359,7 +359,7 @@ impl Argument {
 }
 
 /// A scalar argument.
-pub fn scalar(elem: Elem, item: Item) -> Arg {
+pub(crate) fn scalar(elem: Elem, item: Item) -> Arg {
     let (mut arg, item) = (Arg::default(), Some(item));
     let to = match elem {
         Elem::U8 => &mut arg.u8,
@@ -388,7 +388,7 @@ fn add<T>(all: &mut BTreeMap<String, T>, name: &str, value: T) -> Result<(), Str
 
 impl Options {
     /// Whether anything is asked for that only a launch without a fixture has.
-    pub fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         let Options { grid, block, entry, ssbo, ubo, uniforms, arg, image, texture, .. } = self;
         let sizes = grid.is_some() || block.is_some() || entry.is_some() || uniforms.is_some();
         let numbers = [self.shared_dynamic, self.private_bytes, self.pointer_bytes];
@@ -398,7 +398,7 @@ impl Options {
     }
 
     /// The files that memory is filled from.
-    pub fn files(&self) -> Vec<PathBuf> {
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
         let specs = self.ssbo.iter().chain(&self.ubo).map(|(_, s)| &s.init);
         let pictures = self.image.iter().chain(&self.texture).map(|(_, p)| &p.init);
         let args = self.arg.iter().filter_map(|a| match a {
@@ -414,7 +414,11 @@ impl Options {
     ///
     /// # Errors
     /// A program that cannot be read, or options that contradict each other.
-    pub fn loaded(&self, path: &std::path::Path, target: Option<Chip>) -> Result<Loaded, FixtureError> {
+    pub(crate) fn loaded(
+        &self,
+        path: &std::path::Path,
+        target: Option<Chip>,
+    ) -> Result<Loaded, FixtureError> {
         let program = Program::read(path, self.entry.as_deref(), target)?;
         let fault = |e: String| FixtureError::new(path, e);
         if let Code::Text(ir) = &program.code
@@ -426,7 +430,7 @@ impl Options {
                 path.display()
             )));
         }
-        let test = self.test(crate::common::stem(path), program.block()).map_err(fault)?;
+        let test = self.test(nvir::input::stem(path), program.block()).map_err(fault)?;
         let fixture = Fixture {
             source: program.file_name(),
             kernel: self.entry.clone().map(Name::Text),
@@ -476,7 +480,7 @@ impl Options {
 }
 
 /// The memory of a test as it is before it runs.
-pub fn before(test: &format::Test) -> Result<nvir_fixture::env::Env, String> {
-    let machine = Box::new(nvir_fixture::machine::Emulator::default());
-    nvir_fixture::env::Env::new(test, 16, std::path::Path::new(""), machine)
+pub(crate) fn before(test: &format::Test) -> Result<nvir_fixture::env::Env, String> {
+    let backend = Box::new(nvir_fixture::backend::Emulator::default());
+    nvir_fixture::env::Env::new(test, 16, std::path::Path::new(""), backend)
 }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
   nvir compile --separate b.ir -o b.cubin
   nvir link a.cubin b.cubin -o k.cubin           kernels that run
   nvir link a.cubin b.cubin --facts              what is known of each function, and of the whole")]
-pub struct Args {
+pub(crate) struct Args {
     /// Relocatable cubins that nvir made
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -28,7 +28,7 @@ pub struct Args {
     facts: bool,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     if a.output.is_none() && !a.facts && std::io::stdout().is_terminal() {
         return common::usage("a cubin is not written to a terminal: give --output");
     }

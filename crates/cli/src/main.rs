@@ -36,11 +36,11 @@ mod program;
 mod reduce;
 mod replay;
 mod report;
+mod rerun;
 mod run;
 mod sched;
 mod stats;
 mod test;
-mod trial;
 mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};

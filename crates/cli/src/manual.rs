@@ -12,7 +12,7 @@ use std::process::ExitCode;
   nvir completions bash > ~/.local/share/bash-completion/completions/nvir
   nvir completions zsh > ~/.zfunc/_nvir
   nvir completions fish > ~/.config/fish/completions/nvir.fish")]
-pub struct Completions {
+pub(crate) struct Completions {
     shell: Shell,
 }
 
@@ -20,18 +20,18 @@ pub struct Completions {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   nvir man ~/.local/share/man/man1")]
-pub struct Man {
+pub(crate) struct Man {
     /// Made if it does not exist
     folder: PathBuf,
 }
 
-pub fn completions(a: Completions, mut program: Command) -> ExitCode {
+pub(crate) fn completions(a: Completions, mut program: Command) -> ExitCode {
     let mut text = Vec::new();
     clap_complete::generate(a.shell, &mut program, "nvir", &mut text);
     common::write_output(None, &text)
 }
 
-pub fn man(a: Man, program: Command) -> ExitCode {
+pub(crate) fn man(a: Man, program: Command) -> ExitCode {
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(&a.folder)?;
         clap_mangen::generate_to(program, &a.folder)

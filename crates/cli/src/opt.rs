@@ -16,7 +16,7 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   nvir opt k.ir --passes=gvn,dce                 two passes
   nvir compile k.tgsi --emit ir | nvir opt - --stage legal --passes operand")]
-pub struct Args {
+pub(crate) struct Args {
     /// IR text; `-` is standard input
     input: PathBuf,
     /// Passes to run, in this order; default: the stage's pipeline
@@ -49,7 +49,7 @@ enum StageName {
     Legal,
 }
 
-pub fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: Args) -> ExitCode {
     let passes: Result<Vec<_>, _> = args.passes.iter().map(|name| opt::named(name)).collect();
     let passes = match passes {
         Ok(p) => p,

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// When output is coloured.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, clap::ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     /// If it goes to a terminal; never with NO_COLOR set or TERM=dumb
     #[default]
     Auto,
@@ -21,7 +21,7 @@ static COLOR: OnceLock<Color> = OnceLock::new();
 
 impl Color {
     /// Sets the choice for the whole run; the first one counts.
-    pub fn choose(self) {
+    pub(crate) fn choose(self) {
         COLOR.get_or_init(|| self);
     }
 
@@ -35,18 +35,18 @@ impl Color {
     }
 
     /// Whether diagnostics are coloured.
-    pub fn on_stderr() -> bool {
+    pub(crate) fn on_stderr() -> bool {
         Color::on(io::stderr().is_terminal())
     }
 
     /// Whether results (the help) are coloured.
-    pub fn on_stdout() -> bool {
+    pub(crate) fn on_stdout() -> bool {
         Color::on(io::stdout().is_terminal())
     }
 }
 
 /// A terminal that knows no control sequences.
-pub fn dumb() -> bool {
+pub(crate) fn dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|t| t == "dumb")
 }
 
@@ -54,14 +54,14 @@ pub fn dumb() -> bool {
 const BROKEN_PIPE: i32 = 128 + 13;
 
 /// Ends the program if its reader has gone away.
-pub fn quit_if_pipe_is_closed(e: &io::Error) {
+pub(crate) fn quit_if_pipe_is_closed(e: &io::Error) {
     if e.kind() == ErrorKind::BrokenPipe {
         std::process::exit(BROKEN_PIPE);
     }
 }
 
 /// Writes a result to standard output.
-pub fn stdout(data: &[u8]) {
+pub(crate) fn stdout(data: &[u8]) {
     let mut to = io::stdout().lock();
     if let Err(e) = to.write_all(data).and_then(|()| to.flush()) {
         quit_if_pipe_is_closed(&e);
@@ -71,7 +71,7 @@ pub fn stdout(data: &[u8]) {
 }
 
 /// Writes to standard error. There is nobody to tell if that fails.
-pub fn stderr(text: &str) {
+pub(crate) fn stderr(text: &str) {
     if let Err(e) = io::stderr().lock().write_all(text.as_bytes()) {
         quit_if_pipe_is_closed(&e);
         std::process::exit(1);
@@ -80,18 +80,18 @@ pub fn stderr(text: &str) {
 
 /// Text with its line break. No name in it acts upon a terminal; those that may hold line breaks are made visible where they
 /// are put in.
-pub fn line(text: std::fmt::Arguments<'_>) -> String {
+pub(crate) fn line(text: std::fmt::Arguments<'_>) -> String {
     nvir::diag::visible_lines(&text.to_string()).into_owned() + "\n"
 }
 
 /// A line of a result.
-macro_rules! say {
+macro_rules! outln {
     ($($t:tt)*) => { $crate::out::stdout($crate::out::line(format_args!($($t)*)).as_bytes()) };
 }
 
 /// A line on standard error.
-macro_rules! tell {
+macro_rules! errln {
     ($($t:tt)*) => { $crate::out::stderr(&$crate::out::line(format_args!($($t)*))) };
 }
 
-pub(super) use {say, tell};
+pub(super) use {errln, outln};

@@ -6,18 +6,13 @@
 //! results that would replace each other or an input.
 
 use crate::{common, out};
-use nvir::input;
+use nvir::input::{self, is_standard};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// `-`: standard output, or standard input.
-pub fn is_standard(path: &Path) -> bool {
-    path == Path::new("-")
-}
 
 /// Where a path leads.
 enum Target {
@@ -60,7 +55,7 @@ impl Target {
 ///
 /// # Errors
 /// What the system says; the file is then as it was.
-pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
+pub(crate) fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     match Target::of(path)? {
         Target::File(path, old) => replace(&path, old.as_ref(), data),
         Target::Direct => directly(path, data),
@@ -125,7 +120,7 @@ fn temporary(folder: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 /// Writes a result to a file, or to standard output where none is named or it is `-`.
-pub fn put(path: Option<&Path>, data: &[u8]) -> ExitCode {
+pub(crate) fn put(path: Option<&Path>, data: &[u8]) -> ExitCode {
     let Some(path) = path.filter(|p| !is_standard(p)) else {
         out::stdout(data);
         return ExitCode::SUCCESS;
@@ -141,7 +136,7 @@ pub fn put(path: Option<&Path>, data: &[u8]) -> ExitCode {
 }
 
 /// Why a result was not written.
-pub fn unwritable(e: &io::Error) -> String {
+pub(crate) fn unwritable(e: &io::Error) -> String {
     match e.kind() {
         ErrorKind::NotFound => "the folder does not exist".into(),
         _ => input::why(e),
@@ -173,7 +168,7 @@ impl Identity {
 }
 
 /// Refuses results that would go to one file, and a result that would go to an input's, by whatever path or link.
-pub fn distinct<'a>(
+pub(crate) fn distinct<'a>(
     outputs: impl IntoIterator<Item = (&'a Path, &'a Path)>,
     inputs: &[PathBuf],
 ) -> Result<(), ExitCode> {
@@ -199,7 +194,7 @@ pub fn distinct<'a>(
 }
 
 /// The same of a command with one result.
-pub fn not_an_input(output: Option<&Path>, inputs: &[PathBuf]) -> Result<(), ExitCode> {
+pub(crate) fn not_an_input(output: Option<&Path>, inputs: &[PathBuf]) -> Result<(), ExitCode> {
     distinct(output.map(|o| (o, o)), inputs)
 }
 

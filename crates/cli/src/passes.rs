@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 /// List the passes of the optimiser with a line each, and the pipelines that they make
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The pipeline of this optimisation level
     #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
     opt: OptLevel,
@@ -19,7 +19,7 @@ pub struct Args {
 
 const STAGES: [(Stage, &str); 3] = [(Stage::Front, "front"), (Stage::Ssa, "ssa"), (Stage::Legal, "legal")];
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let stage = |stage| pipeline(stage, a.opt).iter().map(|&n| PASSES[n].name).collect::<Vec<_>>();
     let text = if a.json {
         let passes: Vec<_> = PASSES.iter().map(|p| json!({"name": p.name, "summary": p.summary})).collect();

@@ -7,7 +7,7 @@
 //! These are cycles of issue of all warps, one after the other. A multiprocessor has several schedulers, and memory takes
 //! its time, which the words do not know.
 
-use crate::sched;
+use nvir::asm::check::Schedule;
 use nvir::emu::{PcProfile, Program};
 use nvir::isa;
 use nvir_fixture::run::Profiled;
@@ -19,8 +19,8 @@ use std::fmt::Write;
 fn counts(program: &Program) -> Result<BTreeMap<u32, u32>, String> {
     let mut all = BTreeMap::new();
     for (start, words) in program.code() {
-        let (issues, _) = sched::issues(program.chip(), words).map_err(|e| e.to_string())?;
-        all.extend(issues.into_iter().map(|i| (start + i.pc, i.count)));
+        let schedule = Schedule::read(program.chip(), words).map_err(|e| e.to_string())?;
+        all.extend(schedule.code.iter().enumerate().map(|(n, i)| (start + i.pc, schedule.cycles_of(n))));
     }
     Ok(all)
 }
@@ -118,7 +118,7 @@ fn table(out: &mut String, first: &str, last: &str, rows: &[(String, [String; 6]
 }
 
 /// Tables by instruction, by source line and by operation.
-pub fn text(all: &[Profiled]) -> String {
+pub(crate) fn text(all: &[Profiled]) -> String {
     let mut out = String::new();
     for p in all {
         let k = Kernel::of(p);
@@ -168,12 +168,12 @@ fn share(row: &Row, all: u64) -> String {
 }
 
 /// Cycles of issue of all kernels; none without a profile, or where a chip's hardware decides.
-pub fn issue_cycles(all: &[Profiled]) -> Option<u64> {
+pub(crate) fn issue_cycles(all: &[Profiled]) -> Option<u64> {
     if all.is_empty() { None } else { all.iter().map(|p| Kernel::of(p).cycles()).sum() }
 }
 
 /// The same tables for `--json`.
-pub fn json(all: &[Profiled]) -> Vec<Value> {
+pub(crate) fn json(all: &[Profiled]) -> Vec<Value> {
     let row = |r: &Row| {
         let c = &r.counted;
         json!({

@@ -10,12 +10,12 @@ use nvir_fixture::FixtureError;
 use std::path::{Path, PathBuf};
 
 /// Whether a file is a program by its name: text that is compiled, or machine code.
-pub fn is_program(path: &Path) -> bool {
+pub(crate) fn is_program(path: &Path) -> bool {
     Language::of(path).is_some() || input::ends_in(path, &["sass", "cubin", "hex", "spv"])
 }
 
 /// What a command that reads fixtures says of a program.
-pub fn not_a_fixture(path: &Path) -> FixtureError {
+pub(crate) fn not_a_fixture(path: &Path) -> FixtureError {
     let name = path.to_string_lossy();
     let shown = visible(&name);
     let d = Diagnostic::error("a program, where a fixture (.toml or .json) is expected")
@@ -25,7 +25,7 @@ pub fn not_a_fixture(path: &Path) -> FixtureError {
 }
 
 /// A program with what is known of it before it is compiled for a chip.
-pub struct Program {
+pub(crate) struct Program {
     /// Its file.
     pub path: PathBuf,
     /// The file's bytes.
@@ -47,7 +47,7 @@ fn assumed() -> StageOptions {
 }
 
 /// What a program is written in.
-pub enum Code {
+pub(crate) enum Code {
     /// Text that is compiled, as IR in its first phase.
     Text(Box<ir::Program>),
     /// A listing, for a chip and with a declared block.
@@ -63,7 +63,11 @@ impl Program {
     ///
     /// # Errors
     /// The file cannot be read, is not what its name says, or has no such kernel.
-    pub fn read(path: &Path, entry: Option<&str>, target: Option<Chip>) -> Result<Program, FixtureError> {
+    pub(crate) fn read(
+        path: &Path,
+        entry: Option<&str>,
+        target: Option<Chip>,
+    ) -> Result<Program, FixtureError> {
         let fault = |e: String| FixtureError::new(path, e);
         let data = input::read(path).map_err(|e| fault(e.to_string()))?;
         let chip = target.unwrap_or(Chip::Gk110);
@@ -127,7 +131,7 @@ impl Program {
     }
 
     /// The chips that it can run on.
-    pub fn chips(&self) -> Vec<Chip> {
+    pub(crate) fn chips(&self) -> Vec<Chip> {
         match &self.code {
             Code::Text(_) | Code::Words => Chip::ALL.to_vec(),
             Code::Sass { chip, .. } | Code::Cubin { chip, .. } => vec![*chip],
@@ -135,7 +139,7 @@ impl Program {
     }
 
     /// Threads of a block, where the program declares them.
-    pub fn block(&self) -> Option<[u32; 3]> {
+    pub(crate) fn block(&self) -> Option<[u32; 3]> {
         match &self.code {
             Code::Text(program) => program.block_size,
             Code::Sass { block, .. } => *block,
@@ -145,7 +149,7 @@ impl Program {
     }
 
     /// Its file's name, as a fixture beside it names it.
-    pub fn file_name(&self) -> PathBuf {
+    pub(crate) fn file_name(&self) -> PathBuf {
         self.path.file_name().map_or_else(|| self.path.clone(), PathBuf::from)
     }
 }

@@ -2,13 +2,13 @@
 
 mod text;
 
-use crate::out::tell;
+use crate::out::errln;
+use crate::rerun::{self, Ended, Rerun};
 use crate::run::How;
-use crate::trial::{self, Ended, Trial};
 use crate::{common, output};
 use nvir::compiler::Options;
 use nvir::emu::Checks;
-use nvir::{InitRegs, OptLevel};
+use nvir::{InitRegs, OptLevel, input};
 use nvir_fixture::format::{Name, Test, Tolerance};
 use nvir_fixture::run::{Failure, Loaded, Outcome, Settings};
 use nvir_fixture::values::Elem;
@@ -27,11 +27,11 @@ use text::Text;
 #[command(after_help = "Examples:
   nvir reduce k.toml                     prints the smaller program
   nvir reduce k.toml -o small.tgsi       writes it, and a fixture of it to small.json")]
-pub struct Args {
+pub(crate) struct Args {
     /// A fixture with a test that fails
     fixture: PathBuf,
     #[command(flatten)]
-    which: trial::Which,
+    which: rerun::Which,
     /// Optimisation level
     #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
     opt: OptLevel,
@@ -58,7 +58,7 @@ enum Right {
 
 /// How a candidate is judged.
 struct Oracle<'a> {
-    trial: &'a Trial,
+    rerun: &'a Rerun,
     bad: Settings,
     /// -O0, with every check: what is undefined may be anything.
     good: Settings,
@@ -68,34 +68,34 @@ struct Oracle<'a> {
     tries: u32,
 }
 
-pub fn run(mut a: Args) -> ExitCode {
-    a.output = a.output.filter(|o| !output::is_standard(o));
+pub(crate) fn run(mut a: Args) -> ExitCode {
+    a.output = a.output.filter(|o| !input::is_standard(o));
     let mut bad = match a.how.settings(a.opt) {
         Ok(s) => s,
         Err(e) => return common::usage(e),
     };
     bad.options.debug.verify_each = true;
-    let trial = match Trial::failing(&a.fixture, &a.which, &bad) {
+    let rerun = match Rerun::failing(&a.fixture, &a.which, &bad) {
         Ok(t) => t,
         Err(code) => return code,
     };
     let fault = |why: &str| common::fault_in(&a.fixture, why);
-    let Some((language, source)) = trial.loaded.source_text() else {
+    let Some((language, source)) = rerun.loaded.source_text() else {
         return fault("its source is machine code: there is nothing to reduce");
     };
-    if matches!(trial.failure, Failure::Setup | Failure::NoFault) {
-        return fault(&format!("the test itself fails, whatever the program is: {}", trial.why));
+    if matches!(rerun.failure, Failure::Setup | Failure::NoFault) {
+        return fault(&format!("the test itself fails, whatever the program is: {}", rerun.why));
     }
     if let Some(path) = &a.output {
         let beside = path.with_extension("json");
         let outputs = [(path.as_path(), Path::new("program")), (&beside, Path::new("fixture"))];
-        let inputs = [a.fixture.clone(), trial.loaded.source_path().to_path_buf()];
+        let inputs = [a.fixture.clone(), rerun.loaded.source_path().to_path_buf()];
         if let Err(code) = output::distinct(outputs, &inputs) {
             return code;
         }
     }
     let original = Text::new(language, source);
-    let mut oracle = match Oracle::new(&trial, bad, a.tries) {
+    let mut oracle = match Oracle::new(&rerun, bad, a.tries) {
         Ok(o) => o,
         Err(why) => return fault(&why),
     };
@@ -103,12 +103,12 @@ pub fn run(mut a: Args) -> ExitCode {
         return fault("it does not fail again without its comments: it does not always fail");
     }
     let small = oracle.reduce(original.clone());
-    tell!(
+    errln!(
         "{} lines of {} are left after {} programs; it fails with: {}",
         small.lines.len(),
         original.lines.len(),
         a.tries - oracle.tries,
-        trial.why.lines().next().unwrap_or_default()
+        rerun.why.lines().next().unwrap_or_default()
     );
     let Some((program, numbers)) = small.program() else { return fault("the result is not a program") };
     if let Some(path) = &a.output {
@@ -124,21 +124,21 @@ pub fn run(mut a: Args) -> ExitCode {
 }
 
 impl<'a> Oracle<'a> {
-    fn new(trial: &'a Trial, bad: Settings, tries: u32) -> Result<Oracle<'a>, String> {
+    fn new(rerun: &'a Rerun, bad: Settings, tries: u32) -> Result<Oracle<'a>, String> {
         let mut good = Settings { checks: Checks::ALL, ..bad.clone() };
         good.options.opt_level = OptLevel::O0;
-        let mut oracle = Oracle { trial, bad, good, right: Right::Nobody, sound: true, tries };
+        let mut oracle = Oracle { rerun, bad, good, right: Right::Nobody, sound: true, tries };
         // Where the program reads nothing unwritten, a smaller one must not begin to.
         let strict = Options { init_regs: InitRegs::Leave, ..oracle.good.options.clone() };
         let strict = Settings { options: strict, ..oracle.good.clone() };
-        if trial.run(&trial.loaded, &strict).failure.is_none() {
+        if rerun.run(&rerun.loaded, &strict).failure.is_none() {
             oracle.good = strict;
         }
-        let simple = trial.run(&trial.loaded, &oracle.good);
-        if trial.failure == Failure::Values {
+        let simple = rerun.run(&rerun.loaded, &oracle.good);
+        if rerun.failure == Failure::Values {
             oracle.right = if simple.failure.is_none() {
                 Right::Simple
-            } else if oracle.interpreted(&trial.loaded).is_some() {
+            } else if oracle.interpreted(&rerun.loaded).is_some() {
                 Right::Interpreter
             } else {
                 return Err("its values are wrong at -O0 too, and only TGSI has another reference: \
@@ -160,8 +160,8 @@ impl<'a> Oracle<'a> {
                 }
             }
         };
-        let limit = self.trial.settings(&self.bad).step_limit.saturating_mul(32);
-        let ended = loaded.interpret(Some(&self.trial.test().name), limit, after);
+        let limit = self.rerun.settings(&self.bad).step_limit.saturating_mul(32);
+        let ended = loaded.interpret(Some(&self.rerun.test().name), limit, after);
         let came_to_the_end = match &ended.first()?.1 {
             Outcome::Passed => true,
             Outcome::Failed(why) => why.contains("values wrong"),
@@ -178,11 +178,11 @@ impl<'a> Oracle<'a> {
         let Some((program, numbers)) = text.program() else { return false };
         let Some(loaded) = self.loaded(&program, &numbers) else { return false };
         self.tries -= 1;
-        let bad = self.trial.run(&loaded, &self.bad);
+        let bad = self.rerun.run(&loaded, &self.bad);
         if self.right == Right::Nobody {
-            let alike = self.trial.alike(&bad);
+            let alike = self.rerun.alike(&bad);
             // What does not compile is not run; a fault must not become the program's own.
-            let own = self.sound && self.trial.failure != Failure::Compile;
+            let own = self.sound && self.rerun.failure != Failure::Compile;
             return alike && (!own || self.finished(&loaded).is_some());
         }
         if !matches!(bad.failure, None | Some(Failure::Values)) {
@@ -197,14 +197,14 @@ impl<'a> Oracle<'a> {
 
     /// The end of a run at -O0 without a fault.
     fn finished(&self, loaded: &Loaded) -> Option<Ended> {
-        let ended = self.trial.run(loaded, &self.good);
+        let ended = self.rerun.run(loaded, &self.good);
         matches!(ended.failure, None | Some(Failure::Values)).then_some(ended)
     }
 
     /// Whether values are further apart than the test allows.
     fn differ(&self, bad: &BTreeMap<String, Vec<u8>>, right: &BTreeMap<String, Vec<u8>>) -> bool {
         let bits = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b));
-        self.trial.test().buffers.iter().any(|(name, b)| {
+        self.rerun.test().buffers.iter().any(|(name, b)| {
             let (elem, tolerance): (Elem, &Tolerance) = (b.ty, &b.tolerance);
             let (Some(one), Some(two)) = (bad.get(name), right.get(name)) else { return false };
             one != two
@@ -217,7 +217,7 @@ impl<'a> Oracle<'a> {
 
     /// The fixture with another program; none where a kernel is gone.
     fn loaded(&self, program: &str, numbers: &BTreeMap<u64, u64>) -> Option<Loaded> {
-        let mut loaded = self.trial.loaded.with_source(program);
+        let mut loaded = self.rerun.loaded.with_source(program);
         let rename = |name: &mut Option<Name>| -> Option<()> {
             if let Some(n) =
                 name.as_ref().and_then(|n| n.to_string().parse::<u64>().ok()).filter(|_| !numbers.is_empty())
@@ -229,7 +229,7 @@ impl<'a> Oracle<'a> {
         rename(&mut loaded.fixture.kernel)?;
         for test in &mut loaded.fixture.tests {
             // Other tests may lose their kernels.
-            if test.name == self.trial.test().name {
+            if test.name == self.rerun.test().name {
                 rename(&mut test.kernel)?;
                 test.launches.iter_mut().flatten().try_for_each(|l| rename(&mut l.kernel))?;
             }
@@ -328,7 +328,7 @@ impl<'a> Oracle<'a> {
             Right::Interpreter => self.interpreted(&loaded).unwrap_or_default(),
             _ => self.finished(&loaded).map(|e| e.values).unwrap_or_default(),
         };
-        let place = loaded.fixture.tests.iter().position(|t| t.name == self.trial.test().name).unwrap_or(0);
+        let place = loaded.fixture.tests.iter().position(|t| t.name == self.rerun.test().name).unwrap_or(0);
         let mut test = all["tests"][place].take();
         let name = |n: &Option<Name>| match n {
             Some(Name::Number(n)) => json!(n),
@@ -350,7 +350,7 @@ impl<'a> Oracle<'a> {
             test["buffers"][buffer]["expect"] = json!({ "hex": digits });
         }
         all["tests"] = json!([test]);
-        all["targets"] = json!([self.trial.chip.name()]);
+        all["targets"] = json!([self.rerun.chip.name()]);
         all["source"] = source.file_name().unwrap_or_default().to_string_lossy().into();
         serde_json::to_string_pretty(&all).map(|t| t + "\n").map_err(|e| e.to_string())
     }

@@ -5,6 +5,8 @@ use crate::out;
 use crate::output::unwritable;
 use nvir::emu::{Note, Place};
 use nvir::input;
+use nvir_emu_jit::Choice;
+use nvir_vgpu::frames::OnFrame;
 use nvir_vgpu::output::{self, Found, Kind, LOG_HEADER};
 use nvir_vgpu::replay::{Options, Report, replay};
 use serde_json::json;
@@ -19,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Prints a line `ok TRACE` or `FAILED TRACE: why` for each, with the first words that differ from the recording and the method
 /// that wrote them. Times that the GPU writes are not compared.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Recordings, as `nvir gpu --trace` writes them
     #[arg(required = true)]
     traces: Vec<PathBuf>,
@@ -27,12 +29,22 @@ pub struct Args {
     /// that exist only a log is replaced
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Write a PNG of every target at the end of each submission that draws or clears, into this folder, for each recording
+    #[arg(long, value_name = "DIR")]
+    dump_frames: Option<PathBuf>,
+    /// Of these frames, counted from 1, write one only
+    #[arg(long, requires = "dump_frames", value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    frame: Option<u64>,
     /// End with this status, not 1, if a kernel or command of a recording faults
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..), value_name = "N")]
     error_exitcode: Option<u8>,
     /// How many words that differ to print for each recording
     #[arg(long, default_value = "4", value_name = "N")]
     differences: usize,
+    /// What executes programs: the `interpreter`; host code, `compiled` from what runs often; or `both`, which compares them after
+    /// each basic block and stops at the first difference
+    #[arg(long, default_value_t, value_name = "ENGINE")]
+    engine: Choice,
     /// Print also how many bytes transfers, clears and blits moved, and how long all submissions took
     #[arg(long)]
     speed: bool,
@@ -44,7 +56,7 @@ pub struct Args {
 /// Version of what `--json` writes; `docs/json.md` has the fields.
 const SCHEMA: u64 = 1;
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     if a.log.is_some() && a.traces.len() > 1 {
         return common::usage("--log takes one recording");
     }
@@ -86,19 +98,63 @@ pub fn run(a: Args) -> ExitCode {
 
 fn one(trace: &Path, a: &Args, progress: &mut dyn FnMut(u64)) -> Result<Report, String> {
     let file = File::open(trace).map_err(|e| input::why(&e))?;
-    let mut options = Options { differences: a.differences, ..Options::default() };
+    let mut options = Options { differences: a.differences, engine: a.engine.engine(), ..Options::default() };
     let log = a
         .log
         .as_ref()
         .map(|path| Log::new(path).map_err(|e| format!("{}: {}", path.display(), unwritable(&e))));
     let log = log.transpose()?;
     options.log = log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
+    let frames = a.dump_frames.as_deref().map(|folder| Frames::new(folder, trace));
+    options.on_frame = frames.as_ref().map(Frames::writer);
+    options.frame = a.frame;
     let report = replay(BufReader::new(file), options, progress).map_err(|e| e.to_string())?;
+    if let Some(frames) = frames {
+        frames.written(a.frame)?;
+    }
     match (&a.log, log.and_then(|l| l.failure())) {
         (Some(path), Some(e)) => {
             Err(format!("{}: {}; the log is incomplete", path.display(), unwritable(&e)))
         }
         _ => Ok(report),
+    }
+}
+
+/// Pictures of a recording's targets: how many frames were written, or the first failure.
+struct Frames {
+    folder: PathBuf,
+    prefix: String,
+    state: Arc<Mutex<io::Result<u64>>>,
+}
+
+impl Frames {
+    fn new(folder: &Path, trace: &Path) -> Frames {
+        let name = trace.file_stem().unwrap_or_default().to_string_lossy();
+        Frames { folder: folder.into(), prefix: format!("{name}-"), state: Arc::new(Mutex::new(Ok(0))) }
+    }
+
+    fn writer(&self) -> OnFrame {
+        let (folder, prefix, state) = (self.folder.clone(), self.prefix.clone(), self.state.clone());
+        Box::new(move |frame| {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Ok(count) = &*state {
+                *state = frame.write(&folder, &prefix).map(|()| count + 1);
+            }
+        })
+    }
+
+    /// What is missing.
+    fn written(self, frame: Option<u64>) -> Result<(), String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = self.folder.display();
+        match &*state {
+            Err(e) => Err(format!("{folder}: {}; frames are missing", unwritable(e))),
+            Ok(0) => {
+                let what = frame.map_or("no frame".into(), |n| format!("no frame {n}"));
+                Err(format!("{folder}: {what} was drawn; nothing is written"))
+            }
+            Ok(_) => Ok(()),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 /// How diagnostics are written.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, clap::ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// With the line at fault and a caret
     #[default]
     Human,
@@ -27,7 +27,7 @@ static FORMAT: OnceLock<Format> = OnceLock::new();
 
 impl Format {
     /// Sets the choice for the whole run; the first one counts.
-    pub fn choose(self) {
+    pub(crate) fn choose(self) {
         FORMAT.get_or_init(|| self);
     }
 
@@ -41,7 +41,7 @@ const SCHEMA: u64 = 1;
 
 /// How bad something is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub(crate) enum Level {
     Error,
     Warning,
     /// What a run noticed.
@@ -63,7 +63,7 @@ impl Level {
 
 /// Whose fault it is, for machines.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub(crate) enum Class {
     Of(Fault),
     /// The command line's.
     Usage,
@@ -83,13 +83,13 @@ impl Class {
 
 /// A file, and its text where there are places in it.
 #[derive(Clone, Copy)]
-pub struct Input<'a> {
+pub(crate) struct Input<'a> {
     pub name: &'a str,
     pub text: &'a str,
 }
 
 /// One diagnostic. Its places are in the text of `input`.
-pub struct Message<'a> {
+pub(crate) struct Message<'a> {
     pub level: Level,
     pub class: Class,
     pub input: Option<Input<'a>>,
@@ -98,13 +98,18 @@ pub struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// A sentence without a place.
-    pub fn new(level: Level, class: Class, file: Option<&'a str>, text: impl Into<String>) -> Message<'a> {
+    pub(crate) fn new(
+        level: Level,
+        class: Class,
+        file: Option<&'a str>,
+        text: impl Into<String>,
+    ) -> Message<'a> {
         let what = Cow::Owned(Diagnostic::error(text));
         Message { level, class, input: file.map(|name| Input { name, text: "" }), what }
     }
 
     /// A finding of the library.
-    pub fn of(what: &'a Diagnostic, input: Input<'a>) -> Message<'a> {
+    pub(crate) fn of(what: &'a Diagnostic, input: Input<'a>) -> Message<'a> {
         let level = match what.severity {
             Severity::Error => Level::Error,
             Severity::Warning => Level::Warning,
@@ -119,7 +124,7 @@ impl<'a> Message<'a> {
 }
 
 /// Writes a diagnostic to standard error.
-pub fn say(m: &Message<'_>) {
+pub(crate) fn say(m: &Message<'_>) {
     let text = match Format::chosen() {
         Format::Human if m.level != Level::Remark => human(m),
         Format::Human | Format::Short => short(m),
@@ -129,7 +134,7 @@ pub fn say(m: &Message<'_>) {
 }
 
 /// All findings about an input.
-pub fn all(d: &Diagnostics, name: &str, text: &str) {
+pub(crate) fn all(d: &Diagnostics, name: &str, text: &str) {
     if Format::chosen() == Format::Human && !text.is_empty() {
         return out::stderr(&diag::render(d, name, text, Color::on_stderr()));
     }
@@ -141,12 +146,12 @@ pub fn all(d: &Diagnostics, name: &str, text: &str) {
 }
 
 /// An error that has no place in a file's text.
-pub fn error(class: Class, file: Option<&Path>, text: impl std::fmt::Display) {
+pub(crate) fn error(class: Class, file: Option<&Path>, text: impl std::fmt::Display) {
     sentence(Level::Error, class, file, text);
 }
 
 /// An error in a line of a file whose text is not at hand.
-pub fn in_line(file: &Path, line: Option<usize>, text: &str) {
+pub(crate) fn in_line(file: &Path, line: Option<usize>, text: &str) {
     let Some(line) = line else { return error(Class::Of(Fault::Input), Some(file), text) };
     let name = file.to_string_lossy();
     match Format::chosen() {
@@ -161,17 +166,17 @@ pub fn in_line(file: &Path, line: Option<usize>, text: &str) {
 }
 
 /// What is likely to be a mistake.
-pub fn warning(file: Option<&Path>, text: impl std::fmt::Display) {
+pub(crate) fn warning(file: Option<&Path>, text: impl std::fmt::Display) {
     sentence(Level::Warning, Class::Of(Fault::Input), file, text);
 }
 
 /// What a run noticed.
-pub fn note(text: impl std::fmt::Display) {
+pub(crate) fn note(text: impl std::fmt::Display) {
     sentence(Level::Note, Class::Of(Fault::Input), None, text);
 }
 
 /// What the compiler did not do.
-pub fn remark(input: Input<'_>, at: Loc, text: String) {
+pub(crate) fn remark(input: Input<'_>, at: Loc, text: String) {
     let mut what = Diagnostic::warning(text);
     what.primary = at.0.map(|span| (span, String::new()));
     let what = Cow::Owned(what);
@@ -184,7 +189,7 @@ fn sentence(level: Level, class: Class, file: Option<&Path>, text: impl std::fmt
 }
 
 /// What clap says of a command line: the first paragraph is the message, its tips and possible values are help.
-pub fn usage(e: &clap::Error) {
+pub(crate) fn usage(e: &clap::Error) {
     let text = e.render();
     if Format::chosen() == Format::Human {
         return out::stderr(&if Color::on_stderr() { text.ansi().to_string() } else { text.to_string() });
@@ -232,7 +237,7 @@ fn short(m: &Message<'_>) -> String {
 }
 
 /// A text on one line.
-pub fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 

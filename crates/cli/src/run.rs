@@ -3,7 +3,7 @@
 use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
 use crate::dump::{self, Dump};
-use crate::out::{self, say, tell};
+use crate::out::{self, errln, outln};
 use crate::report as diagnostics;
 use crate::test::report::{self, Line};
 use crate::{launch, profile, program, watch};
@@ -11,6 +11,7 @@ use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, InitRegs, InjectedFault, OptLevel, Options, Sanitize};
 use nvir::diag::visible;
 use nvir_driver::Device;
+use nvir_emu_jit::Choice;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
 use nvir_fixture::run::{Loaded, Outcome, Settings, TestReport};
@@ -33,7 +34,7 @@ use std::process::ExitCode;
   nvir run k.toml --check all                             all four checkers
   nvir run k.toml --check all --max-faults 100            and go on after a fault
   nvir run k.toml --device virtual                        through the driver, on the virtual GPU")]
-pub struct Args {
+pub(crate) struct Args {
     /// A fixture (.toml or .json), or a program with the options below
     #[arg(value_name = "FIXTURE|PROGRAM")]
     input: PathBuf,
@@ -71,7 +72,7 @@ pub struct Args {
 
 /// How kernels are compiled and run; shared with `test`.
 #[derive(clap::Args)]
-pub struct How {
+pub(crate) struct How {
     /// Lower the register limit, spilling as needed
     #[arg(long, value_name = "N", help_heading = "Limits and launch")]
     pub max_gprs: Option<u32>,
@@ -103,6 +104,10 @@ pub struct How {
     /// Warp instructions that one launch may execute
     #[arg(long, default_value_t = 1 << 28, value_name = "N", help_heading = "Limits and launch")]
     pub step_limit: u64,
+    /// What executes programs: the `interpreter`; host code, `compiled` from what runs often; or `both`, which compares them after
+    /// each basic block and stops at the first difference
+    #[arg(long, default_value_t, value_name = "ENGINE", help_heading = "Limits and launch")]
+    pub engine: Choice,
     /// Run through the driver, with the real command stream: on the virtual GPU (`virtual`), or on a card (its render
     /// node; see `nvir devices`). Checks and limits are the virtual GPU's; trace and profile are the emulator's alone
     #[arg(long, value_name = "DEVICE", help_heading = "Limits and launch")]
@@ -111,7 +116,7 @@ pub struct How {
 
 impl How {
     /// The settings at an optimisation level.
-    pub fn settings(&self, opt_level: OptLevel) -> Result<Settings, String> {
+    pub(crate) fn settings(&self, opt_level: OptLevel) -> Result<Settings, String> {
         let checks = self.check.parse()?;
         let options = Options {
             opt_level,
@@ -133,6 +138,7 @@ impl How {
             checks,
             faults: self.max_faults,
             step_limit: self.step_limit,
+            engine: self.engine.engine(),
             ..Settings::default()
         })
     }
@@ -148,7 +154,7 @@ fn seeded() -> Result<Option<InjectedFault>, String> {
     }
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let files = || watch::inputs(&a.input).into_iter().chain(a.launch.files()).collect();
     watch::rounds(a.watch, files, || once(&a))
 }
@@ -245,11 +251,11 @@ impl Run<'_> {
         let a = self.args;
         if let Some(why) = self.place.refuses(chip) {
             if !a.json {
-                say!("skipped {chip}: {why}");
+                outln!("skipped {chip}: {why}");
             }
             return;
         }
-        let mut print = |line: &str| tell!("{line}");
+        let mut print = |line: &str| errln!("{line}");
         let mut trace: Option<&mut dyn FnMut(&str)> = if a.trace { Some(&mut print) } else { None };
         let mut dumped: Vec<(String, Vec<Value>)> = Vec::new();
         let dump = |test: &Test, env: &Env| {
@@ -260,8 +266,8 @@ impl Run<'_> {
                 false => all.iter().for_each(|d| d.print(test, env)),
             }
         };
-        let machine = || self.place.machine(chip, &self.settings);
-        let reports = self.loaded.run_on(&machine, chip, a.test.as_deref(), &self.settings, &mut trace, dump);
+        let backend = || self.place.backend(chip, &self.settings);
+        let reports = self.loaded.run_on(&backend, chip, a.test.as_deref(), &self.settings, &mut trace, dump);
         for r in reports {
             self.warnings.tell(&a.input, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
             for note in &r.stats.notes {
@@ -288,9 +294,9 @@ impl Run<'_> {
             Place::Card(card) => format!("on {}", card.name()),
         };
         match &r.outcome {
-            Outcome::Passed => say!("ok {chip} {}: {work}", visible(&r.name)),
-            Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", visible(&r.name)),
-            Outcome::Failed(why) => say!("FAILED {chip} {}: {why}", visible(&r.name)),
+            Outcome::Passed => outln!("ok {chip} {}: {work}", visible(&r.name)),
+            Outcome::Skipped(why) => outln!("skipped {chip} {}: {why}", visible(&r.name)),
+            Outcome::Failed(why) => outln!("FAILED {chip} {}: {why}", visible(&r.name)),
         }
         out::stdout(profile::text(&r.profiles).as_bytes());
     }
@@ -319,7 +325,7 @@ impl Run<'_> {
         match self.args.json {
             true => out::stdout(report::document(self.tests, &self.counts).as_bytes()),
             false if self.args.launch.any() => {}
-            false => say!("{} passed, {} failed", self.counts.passed, self.counts.failed),
+            false => outln!("{} passed, {} failed", self.counts.passed, self.counts.failed),
         }
         if self.counts.failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
     }

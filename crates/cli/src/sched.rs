@@ -2,7 +2,7 @@
 
 use crate::code::{self, Kind, Texts};
 use crate::{common, output};
-use nvir::asm::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
+use nvir::asm::check::{Issued, Schedule, Violation, Wait};
 use nvir::compiler::Options;
 use nvir::image::cubin::Kernel;
 use nvir::{Chip, Compiler, OptLevel, Source, input, isa};
@@ -27,7 +27,7 @@ Examples:
   nvir sched kernel.cubin -v                     cycle, count, pair and what is waited for beside each instruction
   nvir compile k.nir --emit words | nvir sched -
   nvir sched k.nir -t gk104 -O 2 --json")]
-pub struct Args {
+pub(crate) struct Args {
     /// Files, or folders of .cubin, .sass, .tgsi, .nir and .ir; `-` is standard input: words or a listing
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
@@ -86,7 +86,7 @@ impl Checked {
     }
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let wanted = |f: &Path| input::ends_in(f, &["cubin", "sass", "tgsi", "nir", "ir"]);
     let files = match common::find(&a.paths, ".cubin, .sass, .tgsi, .nir or .ir file", &wanted) {
         Ok(f) => f,
@@ -135,11 +135,11 @@ fn kernels(a: &Args, file: &Path) -> Result<(Chip, Vec<Kernel>), ExitCode> {
             Compiler::new(a.target).with_options(Options { opt_level: a.opt, ..Options::default() });
         let source = Source { language, text, entry: None, name: &file.to_string_lossy() };
         let shader = compiler.compile(&source).map_err(|e| common::report_error(&e, &source))?;
-        return Ok((a.target, vec![Kernel { name: common::stem(file), ..shader.kernel() }]));
+        return Ok((a.target, vec![Kernel { name: input::stem(file), ..shader.kernel() }]));
     }
     let form = a.format.and_then(Kind::form);
     let asked = code::Asked { path: file, chip: a.target, form, texts: Texts::Any };
-    let read = asked.read(&data).map_err(|e| e.tell(file))?;
+    let read = asked.read(&data).map_err(|e| code::tell(e, file))?;
     Ok((read.chip, read.kernels))
 }
 
@@ -225,7 +225,7 @@ fn code(out: &mut String, k: &Checked) {
             (false, true) => '}',
             _ => ' ',
         };
-        let wait = waits.next_if(|w| w.at == n).map_or(String::new(), |w| reason(k, w));
+        let wait = waits.next_if(|w| w.at == n).map_or(String::new(), |w| w.describe(s));
         let label = if i.label { ':' } else { ' ' };
         let text = isa::text::print(s.chip, &i.inst);
         let count = s.cycles_of(n);
@@ -236,50 +236,6 @@ fn code(out: &mut String, k: &Checked) {
             let _ = writeln!(out, "{:>14}^ {}", "", v.describe(s));
         }
     }
-}
-
-/// What a group waits for, in words; nothing where it follows in the next cycle.
-fn reason(k: &Checked, w: &Wait) -> String {
-    let Some(want) = w.want else { return String::new() };
-    let why = match w.why {
-        Why::Order => String::new(),
-        Why::Reads(by, what) | Why::Scoreboard(by, what) => format!("{what} of {:04x}", k.pc(by)),
-        Why::Overwrites(by, what) => format!("{what}, which {:04x} writes", k.pc(by)),
-        Why::Held(by, what) => format!("{what}, which {:04x} still reads", k.pc(by)),
-        Why::Unit(by) => format!("the unit, busy with {:04x}", k.pc(by)),
-        Why::Memory(by) => format!("memory, busy with {:04x}", k.pc(by)),
-        Why::Neighbour(by) => format!("{:04x}, which lets nothing follow sooner", k.pc(by)),
-    };
-    match w.count.cmp(&want) {
-        std::cmp::Ordering::Equal => why,
-        _ if why.is_empty() => format!("nothing: {want} would do"),
-        _ => format!("{why}: {want} asked for"),
-    }
-}
-
-/// The issue of an instruction, for `nvir explore`.
-pub struct Issue {
-    /// Its byte address.
-    pub pc: u32,
-    /// Cycles to the next instruction; 0 where both issue together.
-    pub count: u32,
-    /// The cycle at which one warp issues it, with what memory takes as a rule, each instruction taken once.
-    pub cycle: u64,
-    /// What it waits for, in words.
-    pub why: String,
-}
-
-/// How the instructions of some code issue; what code without issue control says of it is an error.
-pub fn issues(chip: Chip, code: &[u64]) -> Result<(Vec<Issue>, Totals), Unreadable> {
-    let k = Checked::of(String::new(), String::new(), Schedule::read(chip, code)?);
-    let s = &k.schedule;
-    let mut waits = k.waits.iter().peekable();
-    let issue = |(n, (i, cycle)): (usize, (&Issued, u64))| {
-        let why = waits.next_if(|w| w.at == n).map_or(String::new(), |w| reason(&k, w));
-        Issue { pc: i.pc, count: s.cycles_of(n), cycle, why }
-    };
-    let all = s.code.iter().zip(s.issue_cycles()).enumerate().map(issue).collect();
-    Ok((all, s.totals()))
 }
 
 /// Version of what `--json` writes; `docs/json.md` has the fields.
@@ -334,7 +290,7 @@ fn code_json(k: &Checked) -> serde_json::Value {
         serde_json::json!({
             "at": i.pc, "cycle": at, "count": s.cycles_of(n), "dual": i.is_dual(), "label": i.label,
             "text": isa::text::print(s.chip, &i.inst), "asked": wait.and_then(|w| w.want),
-            "waits_for": wait.map(|w| reason(k, w)).filter(|r| !r.is_empty()),
+            "waits_for": wait.map(|w| w.describe(s)).filter(|r| !r.is_empty()),
         })
     };
     s.code.iter().enumerate().map(line).collect()

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 /// Version of what `--json` writes here; `docs/json.md` has the fields. It grows when a field goes or means something else.
-pub const SCHEMA: u64 = 1;
+pub(crate) const SCHEMA: u64 = 1;
 
 /// Compile every .tgsi and .nir below the paths and print their sizes and compile times
 ///
@@ -30,7 +30,7 @@ pub const SCHEMA: u64 = 1;
 memory allow. `cycles` are those of one warp by the counts of the scheduling words, each instruction taken once; `latency` adds what \
 memory, textures and special functions take as a rule, and `paired` is the share of instructions that issue together with \
 another, both on Kepler.")]
-pub struct Args {
+pub(crate) struct Args {
     /// Files, or folders of them; with --compare two files that --json wrote
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -134,7 +134,7 @@ fn issued(shader: &Shader) -> Option<Totals> {
     Some(Schedule::read(shader.chip, &shader.code).ok()?.totals())
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     if a.compare {
         let how = compare::How {
             json: a.json,

@@ -6,7 +6,7 @@
 mod bless;
 mod cases;
 mod gtest;
-pub mod report;
+pub(crate) mod report;
 
 use crate::common::{self, Warnings};
 use crate::device::Place;
@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
   gtest-runner run --gtest $(which nvir) --output results -- test tgsi     under deqp-runner
 
 CI_NODE_INDEX and CI_NODE_TOTAL (from 1), or TEST_SHARD_INDEX and TEST_TOTAL_SHARDS (from 0) are the same as --shard.")]
-pub struct Args {
+pub(crate) struct Args {
     /// Fixtures, or folders of them
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -127,7 +127,7 @@ struct Ran {
     blessed: Option<Result<usize, String>>,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     watch::rounds(a.watch, || watch::below(&a.paths), || once(&a))
 }
 
@@ -310,7 +310,7 @@ impl Plan<'_> {
         wanted: &mut dyn FnMut(&Test) -> bool,
         done: &mut dyn FnMut(TestReport),
     ) {
-        let machine = || self.place.machine(chip, how);
+        let machine = || self.place.backend(chip, how);
         let mut seeded = |mut report: TestReport| {
             let name = self.name(&loaded.path, &report.name, chip, how.options.opt_level);
             self.seeded.apply(&name, &mut report.outcome);

@@ -4,7 +4,7 @@
 //! has changed, and one that is away for a moment is not forgotten.
 
 use crate::common;
-use crate::out::tell;
+use crate::out::errln;
 use nvir::input;
 use nvir_fixture::Fixture;
 use nvir_fixture::format::Data;
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(150);
 type Stamp = Option<(u64, u64, Option<SystemTime>)>;
 
 /// Files, as they were when they were last looked at.
-pub struct Watch {
+pub(crate) struct Watch {
     files: Vec<(PathBuf, Stamp)>,
 }
 
@@ -33,14 +33,14 @@ fn stamp(path: &Path) -> Stamp {
 
 impl Watch {
     /// Looks at files for the first time.
-    pub fn new(mut files: Vec<PathBuf>) -> Watch {
+    pub(crate) fn new(mut files: Vec<PathBuf>) -> Watch {
         files.sort();
         files.dedup();
         Watch { files: files.into_iter().map(|f| (stamp(&f), f)).map(|(s, f)| (f, s)).collect() }
     }
 
     /// Whether any of the files is there.
-    pub fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         self.files.iter().any(|(_, s)| s.is_some())
     }
 
@@ -57,7 +57,7 @@ impl Watch {
 
     /// Waits until a file changes, and for a moment longer until nothing more does: an editor may write in several steps.
     /// Gives those that changed.
-    pub fn wait(&self) -> Vec<PathBuf> {
+    pub(crate) fn wait(&self) -> Vec<PathBuf> {
         loop {
             std::thread::sleep(LOOK);
             if self.changed().is_empty() {
@@ -81,7 +81,7 @@ impl Watch {
 
 /// The files that a fixture is made of, as far as it can be read: itself, its source, and those with contents. Any other file is
 /// made of itself.
-pub fn inputs(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn inputs(path: &Path) -> Vec<PathBuf> {
     let mut all = vec![path.to_path_buf()];
     if !Fixture::may_be(path) {
         return all;
@@ -101,7 +101,7 @@ pub fn inputs(path: &Path) -> Vec<PathBuf> {
 }
 
 /// The fixtures below paths with the files that they are made of, and the folders, in which others may appear.
-pub fn below(paths: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn below(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut fixtures = Vec::new();
     let mut folders = Vec::new();
     for path in paths {
@@ -127,7 +127,7 @@ fn below_folder(folder: &Path, found: &mut Vec<PathBuf>, seen: &mut BTreeSet<Pat
 
 /// Runs a command once, or with `--watch` again whenever a file changes, until Ctrl-C ends the program. `files` are those that
 /// the next round reads; each round but the first begins with a line on standard error.
-pub fn rounds(
+pub(crate) fn rounds(
     watch: bool,
     files: impl Fn() -> Vec<PathBuf>,
     mut round: impl FnMut() -> ExitCode,
@@ -155,7 +155,7 @@ pub fn rounds(
         watched = next;
         if !names.is_empty() {
             let names: Vec<String> = names.iter().map(|f| f.display().to_string()).collect();
-            tell!("--- changed: {}", names.join(", "));
+            errln!("--- changed: {}", names.join(", "));
             round();
         }
     }

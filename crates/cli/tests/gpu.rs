@@ -28,7 +28,7 @@ fn nvir(dir: &Path, args: &[&str]) -> Command {
     c.args(args).current_dir(dir).env_remove("RUST_LOG");
     // The library is not left in the home of whoever runs tests.
     c.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-    for name in ["TRACE", "LOG", "FAULTS_JSON", "ERROR_EXITCODE", "RUN", "PARENT"] {
+    for name in ["TRACE", "LOG", "FAULTS_JSON", "ERROR_EXITCODE", "DUMP_FRAMES", "FRAME", "RUN", "PARENT"] {
         c.env_remove(format!("NVIR_VGPU_{name}"));
     }
     c
@@ -342,4 +342,96 @@ fn recordings_that_were_cut_are_truncated_and_logs_of_replays_keep_the_rules() {
     let r = replay(&["bad.trace", "--json"]);
     let all: serde_json::Value = serde_json::from_str(&r.out).expect("JSON");
     assert_eq!(all["traces"][0]["fault"]["found"][0]["kind"], "out_of_bounds", "{all}");
+}
+
+/// Size and bytes of a PNG.
+fn png(path: &Path) -> (u32, u32, png::ColorType, Vec<u8>) {
+    let file =
+        std::io::BufReader::new(fs::File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("small")];
+    let info = reader.next_frame(&mut bytes).expect("pixels");
+    (info.width, info.height, info.color_type, bytes)
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut all: Vec<String> = fs::read_dir(dir)
+        .expect("there")
+        .map(|e| e.expect("an entry").file_name().into_string().expect("text"))
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn frames_are_pictures_of_all_targets() {
+    let dir = folder("frames");
+    let scene = fixture("crates/vgpu/tests/recordings/scenes/clipping.f0.trace");
+    let replay =
+        |args: &[&str]| ran(nvir(&dir, &[&["replay", &scene], args].concat()).output().expect("it runs"));
+    let r = replay(&["--dump-frames", "all"]);
+    assert_eq!(r.code, Some(0), "{}{}", r.out, r.err);
+    let all = names(&dir.join("all"));
+    let last = all.iter().rfind(|n| n.ends_with("-color.png")).expect("a frame");
+    let (width, height, kind, bytes) = png(&dir.join("all").join(last));
+    assert_eq!((width, height, kind), (64, 24, png::ColorType::Rgba));
+    // The second cell of the upper row: a square within a scissor.
+    let pixel = |x: usize, y: usize| &bytes[4 * (64 * y + x)..][..4];
+    assert_eq!([pixel(19, 3), pixel(27, 9)], [[255; 4]; 2], "inside");
+    assert_eq!([pixel(18, 3), pixel(19, 2), pixel(28, 9), pixel(27, 10)], [[32, 32, 64, 255]; 4], "cleared");
+    assert_eq!(
+        all.iter().filter(|n| n.ends_with("-depth.png")).count(),
+        all.iter().filter(|n| n.ends_with("-stencil.png")).count()
+    );
+    // One of them alone; and one that there is not.
+    assert_eq!(replay(&["--dump-frames", "one", "--frame", "2"]).code, Some(0));
+    let one = names(&dir.join("one"));
+    assert!(
+        !one.is_empty() && one.iter().all(|n| n.starts_with("clipping.f0-frame-0002-") && all.contains(n)),
+        "{one:?}"
+    );
+    let r = replay(&["--dump-frames", "none", "--frame", "99"]);
+    assert!(
+        r.code == Some(1) && r.out.contains("none: no frame 99 was drawn; nothing is written"),
+        "{}{}",
+        r.out,
+        r.err
+    );
+    let r = replay(&["--dump-frames", "/proc/self"]);
+    assert!(r.code == Some(1) && r.out.contains("frames are missing"), "{}{}", r.out, r.err);
+    assert_eq!(replay(&["--frame", "2"]).code, Some(2));
+}
+
+#[test]
+fn a_program_that_draws_nothing_has_no_frames() {
+    let dir = folder("no_frames");
+    let r = gpu(&dir, &["--dump-frames", "frames"], &parts(&good()));
+    assert_eq!(r.code, Some(1), "{}", r.err);
+    assert!(r.err.contains("error: frames: no frame was drawn; nothing is written"), "{}", r.err);
+    let r = gpu(&dir, &["--dump-frames", "frames", "--frame", "3"], &parts(&good()));
+    assert!(r.err.contains("no frame 3 was drawn"), "{}", r.err);
+    assert_eq!(gpu(&dir, &["--frame", "0", "--dump-frames", "frames"], &["true"]).code, Some(2));
+}
+
+#[test]
+fn a_client_of_opengl_is_seen_frame_by_frame() {
+    let dir = folder("client");
+    let scenes = fixture("crates/vgpu/tests/scenes/scenes.py");
+    let options =
+        ["--dump-frames", "frames", "--profile", "--log", "log", "--check", "all", "--error-exitcode", "9"];
+    let r = gpu(&dir, &options, &["python3", &scenes, "draws"]);
+    if r.code != Some(0)
+        && (r.err.contains("libEGL") || r.err.contains("no display") || r.err.contains("not found"))
+    {
+        println!("SKIPPED: OpenGL through EGL with Mesa's nouveau driver and Python are needed: {}", r.err);
+        return;
+    }
+    assert_eq!(r.code, Some(0), "{}", r.err);
+    let (width, height, ..) = png(&dir.join("frames/frame-0001-1-color.png"));
+    assert_eq!((width, height), (64, 36));
+    let log = fs::read_to_string(dir.join("log")).expect("text");
+    assert!(log.contains("  color 0: rgba8_unorm 64x36 at "), "draws are logged with their state");
+    let draws = r.err.lines().find(|l| l.contains(" draws: ")).expect(&r.err);
+    assert!(draws.contains(" vertices, ") && draws.contains(" fragments, "), "{draws}");
+    assert!(r.err.contains("vert program at 0x") && r.err.contains(" fragment instructions"), "{}", r.err);
 }

@@ -1,5 +1,6 @@
 //! `--watch`: the program runs until it is killed; files change and what it prints is read.
 
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -63,6 +64,8 @@ fn want(dir: &Path, factor: u32) {
 struct Watching {
     program: Child,
     lines: Receiver<String>,
+    /// Lines that nobody has waited for yet: those of one stream may overtake those of the other.
+    seen: RefCell<Vec<String>>,
 }
 
 impl Watching {
@@ -81,15 +84,18 @@ impl Watching {
                 BufReader::new(stream).lines().map_while(Result::ok).for_each(|l| drop(to.send(l)));
             });
         }
-        Watching { program, lines }
+        Watching { program, lines, seen: RefCell::default() }
     }
 
     /// Waits for a line with this in it.
     fn until(&self, part: &str) {
-        let mut seen = Vec::new();
+        let mut seen = self.seen.borrow_mut();
         loop {
+            if let Some(n) = seen.iter().position(|l| l.contains(part)) {
+                seen.remove(n);
+                return;
+            }
             match self.lines.recv_timeout(Duration::from_secs(60)) {
-                Ok(line) if line.contains(part) => return,
                 Ok(line) => seen.push(line),
                 Err(e) => panic!("no `{part}` ({e}) in {seen:?}"),
             }

@@ -43,7 +43,7 @@ pub(crate) struct CodeHeap {
 }
 
 impl CodeHeap {
-    pub fn new(device: &Arc<dyn Device>) -> Result<CodeHeap> {
+    pub(crate) fn new(device: &Arc<dyn Device>) -> Result<CodeHeap> {
         CodeHeap::of(device, FIRST_BYTES)
     }
 
@@ -53,11 +53,11 @@ impl CodeHeap {
         Ok(CodeHeap { shared, bytes, next: 0, placed: BTreeMap::new() })
     }
 
-    pub fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.shared.memory.address
     }
 
-    pub fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> Memory {
         self.shared.memory
     }
 }

@@ -33,12 +33,12 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
     /// Words of the parts that are ours.
-    pub fn words(&self) -> usize {
+    pub(crate) fn words(&self) -> usize {
         let words = |p: &Part| if let Part::Words(w) = p { w.len() } else { 0 };
         self.parts.iter().map(words).sum()
     }
@@ -60,32 +60,32 @@ impl Commands {
     }
 
     /// Words for a method and those that follow it; at most 2047.
-    pub fn methods(&mut self, at: Subchannel, method: u32, data: &[u32]) {
+    pub(crate) fn methods(&mut self, at: Subchannel, method: u32, data: &[u32]) {
         debug_assert!(data.len() <= MAX_COUNT);
         self.packet(kind::INCREASING, at, method, data.len(), data);
     }
 
     /// A 64-bit address for two methods: high word, low word.
-    pub fn address(&mut self, at: Subchannel, method: u32, address: u64) {
+    pub(crate) fn address(&mut self, at: Subchannel, method: u32, address: u64) {
         self.methods(at, method, &halves(address));
     }
 
     /// Any number of words for one method.
-    pub fn data(&mut self, at: Subchannel, method: u32, data: &[u32]) {
+    pub(crate) fn data(&mut self, at: Subchannel, method: u32, data: &[u32]) {
         for part in data.chunks(MAX_COUNT) {
             self.packet(kind::SAME, at, method, part.len(), part);
         }
     }
 
     /// A word for a method, then data for the next one, in one packet: at most 2046 words.
-    pub fn start_with_data(&mut self, at: Subchannel, method: u32, start: u32, data: &[u32]) {
+    pub(crate) fn start_with_data(&mut self, at: Subchannel, method: u32, start: u32, data: &[u32]) {
         debug_assert!(data.len() < MAX_COUNT);
         self.packet(kind::INCREASING_ONCE, at, method, data.len() + 1, &[start]);
         self.buffer().extend_from_slice(data);
     }
 
     /// The same with the data in memory: offset and bytes.
-    pub fn start_with_memory(
+    pub(crate) fn start_with_memory(
         &mut self,
         at: Subchannel,
         method: u32,

@@ -11,7 +11,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub fn new(device: Arc<dyn Device>, memory: Memory) -> Arc<Shared> {
+    pub(crate) fn new(device: Arc<dyn Device>, memory: Memory) -> Arc<Shared> {
         Arc::new(Shared { device, memory })
     }
 }

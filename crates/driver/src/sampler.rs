@@ -9,7 +9,7 @@ use nvir::format::{Format, Kind};
 use nvir::tiling::Order;
 use nvir_hw::format::texture::{Sizes, Type};
 use nvir_hw::samples::Mode;
-use nvir_hw::tic::{Source, TextureType, Tic};
+use nvir_hw::tic::{ANISOTROPY, Source, TextureType, Tic};
 use nvir_hw::tsc::Tsc;
 
 /// Sizes, types and sources of the components.
@@ -93,6 +93,8 @@ pub(crate) fn sampler(chip: Chip, s: &Sampler) -> Entry {
     e.set(Tsc::MAG_FILTER, s.mag.code())
         .set(Tsc::MIN_FILTER, s.min.code())
         .set(Tsc::MIP_FILTER, s.mip.code());
+    let anisotropy = ANISOTROPY.partition_point(|&n| n <= s.max_anisotropy).max(1) - 1;
+    e.set(Tsc::MAX_ANISOTROPY, anisotropy as u32);
     let bias = Tsc::MIP_LOD_BIAS;
     e.set(bias, fixed(s.lod_bias, -16.0, 15.996) & bias.mask());
     if chip != Chip::Gf100 {
@@ -128,6 +130,11 @@ mod tests {
         );
         let rgba8 = texture(&image("rgba8", [32, 32, 1]), false).expect("it has a code");
         assert_eq!(rgba8[0], 0x2c69_2488);
+        let anisotropy = |max_anisotropy| {
+            let s = Sampler { max_anisotropy, ..Sampler::default() };
+            Tsc(sampler(Chip::Gk104, &s)).get(Tsc::MAX_ANISOTROPY)
+        };
+        assert_eq!([0, 1, 2, 3, 5, 15, 16, 99].map(anisotropy), [0, 0, 1, 1, 2, 6, 7, 7]);
         let s = Sampler { mip: MipFilter::Nearest, max_lod: 15.0, ..Sampler::default() };
         assert_eq!(sampler(Chip::Gf100, &s), [0x2_6000, 0x91, 0xf0_0000, 0, 0, 0, 0, 0]);
     }

@@ -41,7 +41,7 @@ const FIRST_STACK: u32 = 0x200;
 const LANES: u64 = 32;
 
 impl LocalArea {
-    pub fn new(device: &Arc<dyn Device>) -> Result<LocalArea> {
+    pub(crate) fn new(device: &Arc<dyn Device>) -> Result<LocalArea> {
         LocalArea::of(device, FIRST_LOCAL, FIRST_STACK)
     }
 
@@ -58,7 +58,7 @@ impl LocalArea {
         Ok(LocalArea { shared, thread_bytes, stack_bytes, per_mp })
     }
 
-    pub fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> Memory {
         self.shared.memory
     }
 }

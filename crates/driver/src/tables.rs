@@ -28,16 +28,16 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub fn new(device: &Arc<dyn Device>) -> Result<Tables> {
+    pub(crate) fn new(device: &Arc<dyn Device>) -> Result<Tables> {
         let memory = device.alloc(Alloc::linear(2 * SAMPLERS_OFFSET, Domain::Vram))?;
         Ok(Tables { shared: Shared::new(device.clone(), memory), known: Default::default() })
     }
 
-    pub fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.shared.memory.address
     }
 
-    pub fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> Memory {
         self.shared.memory
     }
 }

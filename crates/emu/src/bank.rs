@@ -1,8 +1,13 @@
 //! Constant banks: bytes of a launch's own, or a part of global memory.
 
 use crate::memory::{Buffer, Memory};
-use crate::{CONST_BANK_BYTES, CONST_BANKS};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
+pub const CONST_BANKS: usize = 18;
+
+/// Bytes a constant bank can have.
+pub const CONST_BANK_BYTES: usize = nvir_base::chip::CONST_BANK_BYTES as usize;
 
 /// What a constant bank holds.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,12 +1,15 @@
 //! The context that every micro-op is executed in.
 
+use crate::check::Checks;
 use crate::code::micro::{AtomOp, AtomTy};
 use crate::run::bound::Bound;
 use crate::run::conflict::Tracker;
 use crate::stage::Context;
 use crate::state::block::{BlockState, Shape};
+use crate::state::warp::Side;
 use crate::trap::Trap;
-use crate::{Checks, Options, Side};
+use crate::units::special::ThreadNumbers;
+use nvir_simd::Processor;
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -19,33 +22,13 @@ pub(crate) struct Env<'a> {
     pub observed: bool,
     pub tracker: Option<&'a Tracker>,
     pub profile: bool,
+    /// What kernels are compiled for.
+    pub processor: Processor,
+    /// Of the threads of a kernel's blocks.
+    pub threads: ThreadNumbers,
     pub first: Side,
     /// What is around the threads of a graphics stage; kernels have none.
     pub stage: Option<&'a Context<'a>>,
-}
-
-impl<'a> Env<'a> {
-    pub fn new(
-        bound: &'a Bound<'a>,
-        shape: Shape,
-        options: &Options<'_>,
-        tracker: Option<&'a Tracker>,
-        stage: Option<&'a Context<'a>>,
-    ) -> Env<'a> {
-        let checks = options.checks;
-        let partial = || bound.memory.buffers.iter().any(|b| b.init.is_some());
-        Env {
-            bound,
-            shape,
-            checks,
-            faults: options.faults,
-            observed: tracker.is_some() || checks.global_race || checks.init && partial(),
-            tracker,
-            profile: options.profile,
-            first: options.first,
-            stage,
-        }
-    }
 }
 
 /// All that a micro-op sees and changes beside its warp.

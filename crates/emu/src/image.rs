@@ -370,6 +370,8 @@ pub struct Sampler {
     pub seamless: bool,
     /// Coordinates are in texels instead of 0..1.
     pub unnormalized: bool,
+    /// Places that a linear filter looks at, at most, where a footprint is longer than wide.
+    pub max_anisotropy: u32,
     /// Added to the level of detail.
     pub lod_bias: f32,
     /// The least level of detail.
@@ -390,6 +392,7 @@ impl Default for Sampler {
             border_bits: None,
             seamless: false,
             unnormalized: false,
+            max_anisotropy: 1,
             lod_bias: 0.0,
             min_lod: 0.0,
             max_lod: 1000.0,

@@ -29,15 +29,18 @@ pub struct Other {
 }
 
 impl Trap {
+    /// A fault of a lane.
     pub fn new(kind: FaultKind, lane: usize, detail: impl Into<String>) -> Trap {
         Trap(Box::new(Inner { kind, lane, detail: detail.into(), other: None, pc: None, conflict: false }))
     }
 
+    /// With the access that it collides with.
     pub fn with_other(mut self, other: Other) -> Trap {
         self.0.other = Some(other);
         self
     }
 
+    /// Blocks on several threads touch the same memory: the grid runs again in order.
     pub fn conflict() -> Trap {
         let mut t = Trap::new(FaultKind::Race, 0, "blocks touch the same memory");
         t.0.conflict = true;
@@ -53,4 +56,4 @@ impl From<crate::state::warp::StackError> for Trap {
 
 /// What tells notes apart: the address of the instruction, and of the other one where two are in conflict; of a fault that the
 /// run went on after, its kind.
-pub type NoteKey = (u32, Option<u32>, Option<FaultKind>);
+pub(crate) type NoteKey = (u32, Option<u32>, Option<FaultKind>);

@@ -9,21 +9,22 @@
 //! `tests/targets.rs` takes the first cases of each target; the program `nvir-fuzz` takes as many as one wants.
 //! A new target is a file here and a line in [`TARGETS`].
 
-pub mod endless;
-pub mod ir;
-pub mod mutants;
+mod config;
+mod ir;
+mod mutation;
 pub mod nir;
+mod nontermination;
 pub mod ptx;
 pub mod runner;
-mod setting;
-pub mod tgsi;
-pub mod vgpu;
-pub mod whole_warp;
+mod tgsi;
+mod vgpu;
+mod whole_warp;
 
 use runner::Tally;
 
 /// One kind of case.
 pub struct Target {
+    /// As `nvir-fuzz` has it.
     pub name: &'static str,
     /// What is made and what it is compared with, in a line.
     pub about: &'static str,
@@ -71,28 +72,32 @@ targets! {
         "IR before and after register allocation, with 16 to 255 registers, in the evaluator";
     "ir-kernel" 150 "compared" ir::kernel::case, ir::kernel::input:
         "IR compiled to machine code, whole and in pieces that are linked, and emulated, against the evaluator";
-    "endless-tgsi" 100 "ended" endless::tgsi, endless::tgsi_input:
+    "endless-tgsi" 100 "ended" nontermination::tgsi, nontermination::tgsi_input:
         "TGSI that hardly ever comes back, in every construct, against an evaluator of warps and the interpreter";
-    "endless-nir" 100 "ended" endless::nir, endless::nir_input:
+    "endless-nir" 100 "ended" nontermination::nir, nontermination::nir_input:
         "NIR that hardly ever comes back, in every construct, against an evaluator of warps";
-    "endless-ir" 100 "ended" endless::ir, endless::ir_input:
+    "endless-ir" 100 "ended" nontermination::ir, nontermination::ir_input:
         "IR that hardly ever comes back, in every construct, against an evaluator of warps";
     "whole-warp" 40 "compared" whole_warp::case, whole_warp::input:
         "TGSI kernels whose tail runs with all lanes, against the interpreter: blocks of any shape, few registers";
-    "mutants-tgsi" 1500 "accepted" mutants::programs::tgsi, mutants::programs::tgsi_input:
+    "engines" 30 "compared" whole_warp::engines, whole_warp::input:
+        "the same by the compiled engine of the emulator, alone and block by block against the interpreter";
+    "mutants-tgsi" 1500 "accepted" mutation::programs::tgsi, mutation::programs::tgsi_input:
         "mutated TGSI: a result or a diagnostic with a place";
-    "mutants-nir" 1500 "accepted" mutants::programs::nir, mutants::programs::nir_input:
+    "mutants-nir" 1500 "accepted" mutation::programs::nir, mutation::programs::nir_input:
         "mutated NIR";
-    "mutants-ir" 2500 "valid" mutants::programs::ir, mutants::programs::ir_input:
+    "mutants-ir" 2500 "valid" mutation::programs::ir, mutation::programs::ir_input:
         "mutated IR";
-    "mutants-sass" 2000 "assembled" mutants::code::sass, mutants::code::sass_input:
+    "mutants-sass" 2000 "assembled" mutation::code::sass, mutation::code::sass_input:
         "mutated SASS listings: assembled, printed, assembled again, run";
-    "mutants-cubin" 2000 "read" mutants::code::cubin, mutants::code::cubin_input:
+    "mutants-cubin" 2000 "read" mutation::code::cubin, mutation::code::cubin_input:
         "mutated cubins: read, printed, written again, run";
-    "mutants-fixture" 2000 "parsed" mutants::fixtures::fixture, mutants::fixtures::fixture_input:
+    "mutants-fixture" 2000 "parsed" mutation::fixtures::fixture, mutation::fixtures::fixture_input:
         "mutated fixtures";
     "vgpu-commands" 300 "more than one submission" vgpu::commands, vgpu::commands_input:
         "mutated command streams on the virtual GPU";
+    "vgpu-draws" 100 "more than one submission" vgpu::draws, vgpu::draws_input:
+        "recorded draws on the virtual GPU with mutated state: sizes, formats, strides, limits, levels, programs";
     "vgpu-recordings" 60 "replayed" vgpu::recording, vgpu::recording_input:
         "mutated recordings of the virtual GPU, replayed";
     "ptx" 4 "compared" ptx::case, ptx::input, unless ptx::missing:

@@ -27,10 +27,12 @@ thread_local! {
 pub struct Tally(pub BTreeMap<&'static str, u64>);
 
 impl Tally {
+    /// One more.
     pub fn count(&mut self, what: &'static str) {
         *self.0.entry(what).or_default() += 1;
     }
 
+    /// How many.
     pub fn get(&self, what: &str) -> u64 {
         self.0.get(what).copied().unwrap_or(0)
     }
@@ -56,7 +58,9 @@ pub struct Options {
 /// What is wrong, the same for some cases.
 #[derive(Clone, Debug)]
 pub struct Finding {
+    /// The first case.
     pub first: u64,
+    /// How many cases.
     pub times: u64,
     /// Of the first case.
     pub message: String,
@@ -65,7 +69,9 @@ pub struct Finding {
 /// What a range came to.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
+    /// Cases that ran.
     pub cases: u64,
+    /// What they got to.
     pub tally: Tally,
     /// By a message without its numbers.
     pub findings: BTreeMap<String, Finding>,
@@ -74,6 +80,7 @@ pub struct Report {
 }
 
 impl Report {
+    /// What another range gave as well.
     pub fn add(&mut self, other: &Report) {
         self.cases += other.cases;
         self.tally.add(&other.tally);

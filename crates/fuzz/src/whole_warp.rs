@@ -2,11 +2,14 @@
 
 mod text;
 
+use crate::config::Config;
 use crate::runner::Tally;
-use crate::setting::Setting;
 use arbitrary::Unstructured;
+use nvir::emu::Checks;
+use nvir::emu::engine::{Engine, Interpreter, Lockstep};
 use nvir::random::Random;
-use nvir_fixture::run::Loaded;
+use nvir_emu_jit::Compiled;
+use nvir_fixture::run::{Loaded, Settings};
 use nvir_fixture::{Fixture, Outcome};
 use std::fmt::Write;
 use std::path::Path;
@@ -282,11 +285,22 @@ fn loaded(case: &Case) -> Result<Loaded, String> {
     Loaded::new(path, fixture, case.text.clone().into_bytes()).map_err(|e| e.to_string())
 }
 
-pub fn input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn input(case: u64) -> (Vec<u8>, &'static str) {
     (made(case).0.text.into_bytes(), "tgsi")
 }
 
-pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+    compare(case, None, tally)
+}
+
+/// The same by the compiled engine: block by block against the interpreter, and alone.
+pub(crate) fn engines(case: u64, tally: &mut Tally) -> Result<(), String> {
+    static LOCKSTEP: Lockstep<'static> = Lockstep::new(&Compiled::Exact, &Interpreter);
+    let all: [&'static dyn Engine; 2] = [&LOCKSTEP, &Compiled::Eager];
+    all.into_iter().try_for_each(|engine| compare(case, Some(engine), tally))
+}
+
+fn compare(case: u64, engine: Option<&'static dyn Engine>, tally: &mut Tally) -> Result<(), String> {
     let (case, mut r) = made(case);
     let loaded = loaded(&case)?;
     let (text, block) = (&case.text, case.block);
@@ -297,19 +311,23 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     if let Some((_, Outcome::Failed(why))) = reports.into_iter().next() {
         return Err(format!("interpreted: {why}\n{text}"));
     }
-    for mut setting in Setting::of_kernel(&mut r) {
+    for mut config in Config::of_kernel(&mut r) {
         if r.one_in(2) {
-            setting.settings.options.max_gprs = Some(16 + r.below(17) as u32);
+            config.settings.options.max_gprs = Some(16 + r.below(17) as u32);
+        }
+        if engine.is_some() {
+            // Other checks are the interpreter's alone.
+            config.settings = Settings { engine, checks: Checks::default(), ..config.settings };
         }
         let mut left = Vec::new();
-        let reports = loaded.run(setting.chip, None, &setting.settings, &mut None, |_, env| {
+        let reports = loaded.run(config.chip, None, &config.settings, &mut None, |_, env| {
             left = env.read(&env.buffers["out"]).expect("it is mapped");
         });
         if let Some(Outcome::Failed(why)) = reports.into_iter().next().map(|r| r.outcome) {
-            return Err(format!("{setting}, block {block:?}: {why}\n{text}"));
+            return Err(format!("{config}, block {block:?}: {why}\n{text}"));
         }
         if let Some(n) = (0..want.len()).find(|&n| left.get(n) != want.get(n)) {
-            return Err(format!("{setting}, block {block:?}: thread {}, word {}\n{text}", n / 32, n / 4 % 8));
+            return Err(format!("{config}, block {block:?}: thread {}, word {}\n{text}", n / 32, n / 4 % 8));
         }
     }
     tally.count("compared");

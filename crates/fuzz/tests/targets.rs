@@ -43,6 +43,7 @@ targets! {
     endless_nir "endless-nir"
     endless_ir "endless-ir"
     whole_warp "whole-warp"
+    engines "engines"
     mutants_tgsi "mutants-tgsi"
     mutants_nir "mutants-nir"
     mutants_ir "mutants-ir"
@@ -50,6 +51,7 @@ targets! {
     mutants_cubin "mutants-cubin"
     mutants_fixture "mutants-fixture"
     vgpu_commands "vgpu-commands"
+    vgpu_draws "vgpu-draws"
     vgpu_recordings "vgpu-recordings"
     ptx "ptx"
 }

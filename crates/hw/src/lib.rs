@@ -14,8 +14,6 @@
 //! There is no behaviour here: the driver, the virtual GPU, the emulator and the compiler read
 //! these tables and do what they say. Each module names its sources.
 
-#![warn(missing_docs)]
-
 pub mod class;
 mod field;
 pub mod format;

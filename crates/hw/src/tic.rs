@@ -8,6 +8,8 @@ use crate::field::words;
 pub const BYTES: u64 = 32;
 /// Words of an entry.
 pub const WORDS: usize = 8;
+/// How often longer than wide footprints are filtered with full sharpness, at most, by code.
+pub const ANISOTROPY: [u32; 8] = [1, 2, 4, 6, 8, 10, 12, 16];
 
 words! {
     /// An entry.
@@ -63,7 +65,7 @@ words! {
     ANISO_FINE_SPREAD_FUNC = 6[24:23];
     /// See there.
     ANISO_COARSE_SPREAD_FUNC = 6[26:25];
-    /// 0 to 7: 1, 2, 4, 6, 8, 10, 12, 16 to 1.
+    /// [`ANISOTROPY`] to 1.
     MAX_ANISOTROPY = 6[29:27];
     /// The first level that is seen.
     RES_VIEW_MIN_MIP_LEVEL = 7[3:0];

@@ -244,15 +244,24 @@ pub fn drain(m: &MInst, double: bool) -> u32 {
     }
 }
 
-/// The fewest cycles behind an instruction that [`transfers`] control that ptxas keeps anywhere;
-/// `back` if it has a target before it. Guarded branches and breaks may be left after any number:
-/// what is behind them waits for itself.
-pub fn least_drain(m: &MInst, back: bool, double: bool) -> u32 {
+/// Where an instruction leads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// To itself or what stands before it.
+    Back,
+    /// Behind it, or nowhere that it names.
+    On,
+}
+
+/// The fewest cycles behind an instruction that [`transfers`] control that ptxas keeps anywhere.
+/// Guarded branches and breaks that lead on may be left after any number: what is behind them waits
+/// for itself. `double` as in [`drain`].
+pub fn least_drain(m: &MInst, to: Direction, double: bool) -> u32 {
     use Op::*;
     match m.op {
         _ if !transfers(m) => 0,
         Exit | Ret | Brx => DRAIN_BRANCH,
-        Bra | Brk | Cont if !m.guard.is_true() && !back && !m.sync => 0,
+        Bra | Brk | Cont if !m.guard.is_true() && to == Direction::On && !m.sync => 0,
         _ if double => DRAIN_DOUBLE,
         Cal | Jcal => DRAIN,
         _ => DRAIN_BRANCH,

@@ -25,8 +25,6 @@
 //! assert_eq!(isa::encode(Chip::Gk110, &m, 0), Ok(0xe2c0000001000002));
 //! ```
 
-#![warn(missing_docs, unreachable_pub)]
-
 pub mod codec;
 pub mod effects;
 pub mod executable;

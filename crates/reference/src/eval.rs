@@ -23,12 +23,16 @@ const ZERO: u32 = 2;
 /// Why there is no result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EvalError {
+    /// The operation has no meaning for a single thread.
     #[error("cannot evaluate `{0}`")]
     Unsupported(Op),
+    /// An access is not aligned to its width.
     #[error("an address that is not aligned")]
     Misaligned,
+    /// [`Machine::steps`] are used up.
     #[error("too many steps")]
     Steps,
+    /// Control reached `unreachable`.
     #[error("control reached a place marked as unreachable")]
     Unreachable,
 }
@@ -36,6 +40,7 @@ pub enum EvalError {
 /// Memory of the program: words by space and byte address, 0 where nothing was written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Machine {
+    /// By space and byte address.
     pub words: FxHashMap<(Space, u64), u32>,
     /// Instructions that may still be evaluated.
     pub steps: u64,
@@ -82,12 +87,13 @@ pub fn special(sv: Sv) -> u32 {
 }
 
 impl Machine {
+    /// Empty memory, and instructions that may be evaluated.
     pub fn new(steps: u64) -> Machine {
         Machine { words: FxHashMap::default(), steps }
     }
 
     /// Counts a step.
-    pub fn tick(&mut self) -> Result<(), EvalError> {
+    pub(crate) fn tick(&mut self) -> Result<(), EvalError> {
         self.steps = self.steps.checked_sub(1).ok_or(EvalError::Steps)?;
         Ok(())
     }
@@ -215,39 +221,7 @@ impl Machine {
                 out.push(if single(&inst.srcs[0], read) & 1 != 0 { one } else { 0 });
             }
             Op::Set if carry_in(inst).is_some() => {
-                let flags = single(&inst.srcs[3], read);
-                let word = |n: usize| {
-                    let x = single(&inst.srcs[n], read);
-                    if inst.sty == Type::S32 { x as i32 as i64 } else { x as i64 }
-                };
-                // The low words differ by a borrow, by nothing, or by something positive.
-                let difference = word(0) - word(1) - (flags & CARRY == 0) as i64;
-                let order = difference.cmp(&0).then(if flags & ZERO == 0 {
-                    Ordering::Greater
-                } else {
-                    Ordering::Equal
-                });
-                let holds = match inst.cond.ordered() {
-                    Cond::Lt => order.is_lt(),
-                    Cond::Le => order.is_le(),
-                    Cond::Gt => order.is_gt(),
-                    Cond::Ge => order.is_ge(),
-                    Cond::Eq => order.is_eq(),
-                    Cond::Ne => order.is_ne(),
-                    _ => return Err(unsupported),
-                };
-                let p = single(&inst.srcs[2], read) & 1 != 0;
-                let holds = match inst.logic {
-                    Logic::And => holds & p,
-                    Logic::Or => holds | p,
-                    Logic::Xor => holds ^ p,
-                };
-                let yes = match inst.ty {
-                    Type::Pred => 1,
-                    Type::F32 => 1f32.to_bits(),
-                    _ => u32::MAX,
-                };
-                out.push(if holds { yes } else { 0 });
+                out.push(compare_with_carry(inst, read).ok_or(unsupported)?);
             }
             _ => {
                 let mut plain = inst.clone();
@@ -263,6 +237,39 @@ impl Machine {
         }
         Ok(Some(out))
     }
+}
+
+/// The high part of a 64-bit comparison, whose low part has left a borrow.
+fn compare_with_carry(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u32> {
+    let flags = single(&inst.srcs[3], read);
+    let word = |n: usize| {
+        let x = single(&inst.srcs[n], read);
+        if inst.sty == Type::S32 { x as i32 as i64 } else { x as i64 }
+    };
+    // The low words differ by a borrow, by nothing, or by something positive.
+    let difference = word(0) - word(1) - (flags & CARRY == 0) as i64;
+    let order = difference.cmp(&0).then(if flags & ZERO == 0 { Ordering::Greater } else { Ordering::Equal });
+    let holds = match inst.cond.ordered() {
+        Cond::Lt => order.is_lt(),
+        Cond::Le => order.is_le(),
+        Cond::Gt => order.is_gt(),
+        Cond::Ge => order.is_ge(),
+        Cond::Eq => order.is_eq(),
+        Cond::Ne => order.is_ne(),
+        _ => return None,
+    };
+    let p = single(&inst.srcs[2], read) & 1 != 0;
+    let holds = match inst.logic {
+        Logic::And => holds & p,
+        Logic::Or => holds | p,
+        Logic::Xor => holds ^ p,
+    };
+    let yes = match inst.ty {
+        Type::Pred => 1,
+        Type::F32 => 1f32.to_bits(),
+        _ => u32::MAX,
+    };
+    Some(if holds { yes } else { 0 })
 }
 
 /// The carry that an instruction reads: what stands behind its operation's sources.

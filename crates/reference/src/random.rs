@@ -41,7 +41,9 @@ pub struct Size {
 }
 
 impl Size {
+    /// What a hundred instructions hold.
     pub const SMALL: Size = Size { statements: 30, long_lived: 12, functions: 1 };
+    /// What needs more registers than there are.
     pub const LARGE: Size = Size { statements: 120, long_lived: 300, functions: 3 };
 }
 

@@ -30,7 +30,7 @@ struct File {
 }
 
 /// Held around `fork`, so that the child finds the lists whole.
-pub fn lock() -> MutexGuard<'static, impl Sized> {
+pub(crate) fn lock() -> MutexGuard<'static, impl Sized> {
     files()
 }
 
@@ -39,7 +39,7 @@ fn files() -> MutexGuard<'static, Vec<File>> {
 }
 
 /// The descriptor and offset to map for a client's `mmap` of `bytes` at `map_handle`.
-pub fn place(map_handle: u64, bytes: u64) -> Result<(i32, u64)> {
+pub(crate) fn place(map_handle: u64, bytes: u64) -> Result<(i32, u64)> {
     let files = files();
     let (number, offset) = split(map_handle);
     let file = files.get(number).ok_or(Errno(libc::EINVAL))?;
@@ -109,7 +109,7 @@ impl File {
 }
 
 /// Buffers in the memory file. All cards of the process share it.
-pub struct Arena;
+pub(crate) struct Arena;
 
 impl Backing for Arena {
     fn alloc(&self, bytes: u64) -> Option<(u64, Words)> {

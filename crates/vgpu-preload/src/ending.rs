@@ -12,18 +12,18 @@ static FAULTED: AtomicU32 = AtomicU32::new(0);
 static LOST: AtomicU32 = AtomicU32::new(0);
 
 /// A fault happened.
-pub fn faulted() {
+pub(crate) fn faulted() {
     FAULTED.store(sys::process(), Relaxed);
 }
 
 /// Something that should have been written was not.
-pub fn lost() {
+pub(crate) fn lost() {
     LOST.store(sys::process(), Relaxed);
     gate::note("lost");
 }
 
 /// The status to end with, where the program ends with `status`.
-pub fn status(status: i32) -> i32 {
+pub(crate) fn status(status: i32) -> i32 {
     let here = |flag: &AtomicU32| flag.load(Relaxed) == sys::process();
     match options().error_exitcode {
         Some(code) if here(&FAULTED) => code.into(),
@@ -33,7 +33,7 @@ pub fn status(status: i32) -> i32 {
 }
 
 /// Runs before `main`: handlers that are registered now run behind all others, and behind those of libraries.
-pub extern "C" fn before_main() {
+pub(crate) extern "C" fn before_main() {
     let _ = machine::guarded(|| {
         sys::on_exit(at_exit);
         // `nvir gpu` waits for the program, and may be killed: then nobody would end the program.
@@ -54,7 +54,7 @@ extern "C" fn at_exit(ends_with: i32) {
 }
 
 /// Tells of a fault in all ways that were asked for.
-pub fn report(card: u32, fault: &nvir_vgpu::ChannelFault) {
+pub(crate) fn report(card: u32, fault: &nvir_vgpu::ChannelFault) {
     crate::options::say(&fault.text);
     faulted();
     if let Some(path) = &options().faults_json

@@ -13,7 +13,7 @@ use std::path::Path;
 const END: &str = "\n]}\n";
 
 /// Adds a fault to a document, which is made if it is not there; other processes add to it, too.
-pub fn add(path: &Path, card: u32, fault: &ChannelFault) -> io::Result<()> {
+pub(crate) fn add(path: &Path, card: u32, fault: &ChannelFault) -> io::Result<()> {
     if output::found(path, Kind::Faults)? == Found::Stream {
         return Err(io::Error::other("not a regular file, which a document that grows needs"));
     }

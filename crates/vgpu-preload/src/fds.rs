@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What a descriptor of ours is open on.
-pub enum Description {
+pub(crate) enum Description {
     /// A card's device, and its number.
     Device { card: u32, file: File },
     /// A buffer on its way to another device or file (`PRIME_HANDLE_TO_FD`).
@@ -34,12 +34,12 @@ static ENTRIES: Mutex<BTreeMap<i32, Entry>> = Mutex::new(BTreeMap::new());
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// Held around `fork`, so that the child finds the table whole.
-pub fn lock() -> MutexGuard<'static, impl Sized> {
+pub(crate) fn lock() -> MutexGuard<'static, impl Sized> {
     entries()
 }
 
 /// After `fork`, in the child: the table is a copy, of copied descriptors.
-pub fn in_child() {
+pub(crate) fn in_child() {
     if OWNER.load(Ordering::Relaxed) != 0 {
         OWNER.store(sys::process(), Ordering::Relaxed);
     }
@@ -61,7 +61,7 @@ fn marked(fd: i32) -> bool {
 }
 
 /// Makes a descriptor ours. It is closed if there are too many.
-pub fn add(fd: Fd, what: Arc<Description>) -> Result<i32> {
+pub(crate) fn add(fd: Fd, what: Arc<Description>) -> Result<i32> {
     let identity = sys::identity(fd.number())?;
     let (word, bit) = mark(fd.number()).ok_or(Errno(libc::EMFILE))?;
     let number = fd.release();
@@ -73,7 +73,7 @@ pub fn add(fd: Fd, what: Arc<Description>) -> Result<i32> {
 }
 
 /// What a descriptor is open on, if it is ours.
-pub fn find(fd: i32) -> Option<Arc<Description>> {
+pub(crate) fn find(fd: i32) -> Option<Arc<Description>> {
     if !marked(fd) {
         return None;
     }
@@ -98,7 +98,7 @@ fn take(entries: &mut BTreeMap<i32, Entry>, fd: i32) -> Option<Arc<Description>>
 }
 
 /// A descriptor is about to be closed. What it was open on is for [`crate::machine::forget`], when it has been.
-pub fn remove(fd: i32) -> Option<Arc<Description>> {
+pub(crate) fn remove(fd: i32) -> Option<Arc<Description>> {
     if !marked(fd) {
         return None;
     }
@@ -106,7 +106,7 @@ pub fn remove(fd: i32) -> Option<Arc<Description>> {
 }
 
 /// The same for all from `first` to `last`.
-pub fn remove_range(first: u32, last: u32) -> Vec<Arc<Description>> {
+pub(crate) fn remove_range(first: u32, last: u32) -> Vec<Arc<Description>> {
     if OWNER.load(Ordering::Relaxed) != sys::process() {
         return Vec::new();
     }
@@ -122,7 +122,7 @@ pub fn remove_range(first: u32, last: u32) -> Vec<Arc<Description>> {
 }
 
 /// `new` is a copy of `old`, which was open on `what`.
-pub fn copied(new: i32, what: Arc<Description>) {
+pub(crate) fn copied(new: i32, what: Arc<Description>) {
     let Some((word, bit)) = mark(new) else { return };
     let Ok(identity) = sys::identity(new) else { return };
     let old = entries().insert(new, Entry { what, identity });

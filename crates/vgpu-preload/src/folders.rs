@@ -19,7 +19,7 @@ static OPEN: Mutex<BTreeMap<usize, Listing>> = Mutex::new(BTreeMap::new());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Held around `fork`, so that the child finds the table whole.
-pub fn lock() -> MutexGuard<'static, impl Sized> {
+pub(crate) fn lock() -> MutexGuard<'static, impl Sized> {
     open()
 }
 
@@ -28,7 +28,7 @@ fn open() -> MutexGuard<'static, BTreeMap<usize, Listing>> {
 }
 
 /// Names and types (`DT_...`) of what is in a folder of ours; None if it is none.
-pub fn entries(path: &[u8], cards: u32) -> Option<Vec<(String, u8)>> {
+pub(crate) fn entries(path: &[u8], cards: u32) -> Option<Vec<(String, u8)>> {
     let Node::Folder(names) = tree::find(path, cards)? else { return None };
     let kind = |name: &str| {
         let path = [path, b"/", name.as_bytes()].concat();
@@ -44,26 +44,26 @@ pub fn entries(path: &[u8], cards: u32) -> Option<Vec<(String, u8)>> {
 }
 
 /// `.` and `..`, for a folder that is not there.
-pub fn dots() -> impl Iterator<Item = (String, u8)> {
+pub(crate) fn dots() -> impl Iterator<Item = (String, u8)> {
     [".", ".."].into_iter().map(|n| (n.to_string(), libc::DT_DIR))
 }
 
 /// A `DIR *` shows these entries from now on.
-pub fn add(stream: usize, entries: Vec<(String, u8)>, real: bool) {
+pub(crate) fn add(stream: usize, entries: Vec<(String, u8)>, real: bool) {
     let current = Box::new(entry("", libc::DT_UNKNOWN, 0));
     open().insert(stream, Listing { entries, next: 0, real, current });
     COUNT.fetch_add(1, Ordering::Release);
 }
 
 /// A `DIR *` was closed.
-pub fn remove(stream: usize) {
+pub(crate) fn remove(stream: usize) {
     if COUNT.load(Ordering::Acquire) != 0 && open().remove(&stream).is_some() {
         COUNT.fetch_sub(1, Ordering::Release);
     }
 }
 
 /// Back to the first entry.
-pub fn rewind(stream: usize) {
+pub(crate) fn rewind(stream: usize) {
     if COUNT.load(Ordering::Acquire) != 0
         && let Some(l) = open().get_mut(&stream)
     {
@@ -72,7 +72,7 @@ pub fn rewind(stream: usize) {
 }
 
 /// What comes next in a folder.
-pub enum Next {
+pub(crate) enum Next {
     /// This; the address stays valid until the next question.
     Ours(*mut dirent64),
     /// What the real folder has, if its name is not among ours.
@@ -80,7 +80,7 @@ pub enum Next {
     End,
 }
 
-pub fn next(stream: usize) -> Next {
+pub(crate) fn next(stream: usize) -> Next {
     if COUNT.load(Ordering::Acquire) == 0 {
         return Next::Real;
     }
@@ -98,13 +98,13 @@ pub fn next(stream: usize) -> Next {
 }
 
 /// Whether a name in a real folder is hidden by one of ours.
-pub fn hides(stream: usize, name: &[u8]) -> bool {
+pub(crate) fn hides(stream: usize, name: &[u8]) -> bool {
     COUNT.load(Ordering::Acquire) != 0
         && open().get(&stream).is_some_and(|l| l.entries.iter().any(|(n, _)| n.as_bytes() == name))
 }
 
 /// A directory entry as C has it.
-pub fn entry(name: &str, kind: u8, offset: i64) -> dirent64 {
+pub(crate) fn entry(name: &str, kind: u8, offset: i64) -> dirent64 {
     let mut d_name = [0; 256];
     for (to, from) in d_name.iter_mut().zip(name.bytes().take(255)) {
         *to = from as libc::c_char;

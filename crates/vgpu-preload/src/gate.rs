@@ -10,7 +10,7 @@ use std::path::PathBuf;
 const VARIABLE: &str = "NVIR_VGPU_RUN";
 
 /// One process at a time is inside, until it drops this.
-pub struct Gate {
+pub(crate) struct Gate {
     /// Whether no process of the run was inside before.
     pub first: bool,
     _lock: File,
@@ -21,7 +21,7 @@ fn folder() -> Option<PathBuf> {
 }
 
 /// Waits for a gate.
-pub fn enter(name: &str) -> io::Result<Option<Gate>> {
+pub(crate) fn enter(name: &str) -> io::Result<Option<Gate>> {
     let Some(folder) = folder() else { return Ok(None) };
     let mut file = OpenOptions::new().append(true).create(true).open(folder.join(name))?;
     file.lock()?;
@@ -33,7 +33,7 @@ pub fn enter(name: &str) -> io::Result<Option<Gate>> {
 }
 
 /// Leaves a note for whoever waits.
-pub fn note(name: &str) {
+pub(crate) fn note(name: &str) {
     if let Some(folder) = folder() {
         // Without it, the message on standard error remains.
         let _ = File::create(folder.join(name));

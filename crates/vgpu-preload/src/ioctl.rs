@@ -27,27 +27,27 @@ const DRM: u32 = b'd' as u32;
 const DRIVER: u32 = 0x40;
 
 mod nr {
-    pub const VERSION: u32 = 0x00;
-    pub const GET_UNIQUE: u32 = 0x01;
-    pub const GEM_CLOSE: u32 = 0x09;
-    pub const GEM_FLINK: u32 = 0x0a;
-    pub const GEM_OPEN: u32 = 0x0b;
-    pub const GET_CAP: u32 = 0x0c;
-    pub const PRIME_HANDLE_TO_FD: u32 = 0x2d;
-    pub const PRIME_FD_TO_HANDLE: u32 = 0x2e;
+    pub(super) const VERSION: u32 = 0x00;
+    pub(super) const GET_UNIQUE: u32 = 0x01;
+    pub(super) const GEM_CLOSE: u32 = 0x09;
+    pub(super) const GEM_FLINK: u32 = 0x0a;
+    pub(super) const GEM_OPEN: u32 = 0x0b;
+    pub(super) const GET_CAP: u32 = 0x0c;
+    pub(super) const PRIME_HANDLE_TO_FD: u32 = 0x2d;
+    pub(super) const PRIME_FD_TO_HANDLE: u32 = 0x2e;
 
     use super::DRIVER;
-    pub const GETPARAM: u32 = DRIVER;
-    pub const CHANNEL_ALLOC: u32 = DRIVER + 0x02;
-    pub const CHANNEL_FREE: u32 = DRIVER + 0x03;
-    pub const GROBJ_ALLOC: u32 = DRIVER + 0x04;
-    pub const NOTIFIEROBJ_ALLOC: u32 = DRIVER + 0x05;
-    pub const GPUOBJ_FREE: u32 = DRIVER + 0x06;
-    pub const GEM_NEW: u32 = DRIVER + 0x40;
-    pub const GEM_PUSHBUF: u32 = DRIVER + 0x41;
-    pub const GEM_CPU_PREP: u32 = DRIVER + 0x42;
-    pub const GEM_CPU_FINI: u32 = DRIVER + 0x43;
-    pub const GEM_INFO: u32 = DRIVER + 0x44;
+    pub(super) const GETPARAM: u32 = DRIVER;
+    pub(super) const CHANNEL_ALLOC: u32 = DRIVER + 0x02;
+    pub(super) const CHANNEL_FREE: u32 = DRIVER + 0x03;
+    pub(super) const GROBJ_ALLOC: u32 = DRIVER + 0x04;
+    pub(super) const NOTIFIEROBJ_ALLOC: u32 = DRIVER + 0x05;
+    pub(super) const GPUOBJ_FREE: u32 = DRIVER + 0x06;
+    pub(super) const GEM_NEW: u32 = DRIVER + 0x40;
+    pub(super) const GEM_PUSHBUF: u32 = DRIVER + 0x41;
+    pub(super) const GEM_CPU_PREP: u32 = DRIVER + 0x42;
+    pub(super) const GEM_CPU_FINI: u32 = DRIVER + 0x43;
+    pub(super) const GEM_INFO: u32 = DRIVER + 0x44;
 }
 
 /// The bytes of a call's structure, which the kernel copies in and out.
@@ -93,7 +93,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// A call on a descriptor of ours: what `ioctl` returns.
-pub fn call(what: &Description, request: u32, address: u64) -> Result<i32> {
+pub(crate) fn call(what: &Description, request: u32, address: u64) -> Result<i32> {
     let (direction, size) = (request >> 30, (request >> 16 & 0x3fff) as usize);
     let Description::Device { card, file } = what else { return Err(Errno(libc::ENOTTY)) };
     if request >> 8 & 0xff != DRM {

@@ -6,7 +6,7 @@ use nvir_base::Chip;
 use nvir_base::input::why;
 use nvir_base::stage::Stage;
 use nvir_emu::Note;
-use nvir_vgpu::shader::{Kernel, KernelProfile, OnKernel};
+use nvir_vgpu::shader::{DrawProfiles, Kernel, KernelProfile, OnKernel};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::fs;
@@ -21,7 +21,7 @@ const HOT: usize = 5;
 const MAX_NOTES: usize = 1000;
 
 /// Writes each kernel into a folder as a cubin and as SASS.
-pub fn dump(chip: Chip, folder: PathBuf) -> OnKernel {
+pub(crate) fn dump(chip: Chip, folder: PathBuf) -> OnKernel {
     let mut told = false;
     Box::new(move |kernel| {
         if let Err(e) = write(chip, &folder, kernel)
@@ -53,7 +53,7 @@ fn write(chip: Chip, folder: &Path, kernel: &Kernel<'_>) -> std::io::Result<()> 
 }
 
 /// Tells each note once.
-pub fn on_note() -> Box<dyn FnMut(&Note) + Send> {
+pub(crate) fn on_note() -> Box<dyn FnMut(&Note) + Send> {
     let mut told = HashSet::new();
     Box::new(move |note| {
         let text = note.what.to_string();
@@ -72,7 +72,7 @@ fn what(stage: Stage) -> String {
 }
 
 /// What kernels of a card did, those first that took the most cycles.
-pub fn profile(card: u32, kernels: &[KernelProfile]) -> String {
+pub(crate) fn profile(card: u32, kernels: &[KernelProfile], draws: &DrawProfiles) -> String {
     let mut rows: Vec<(u64, BTreeMap<u32, u64>, &KernelProfile)> = kernels
         .iter()
         .map(|k| {
@@ -109,6 +109,33 @@ pub fn profile(card: u32, kernels: &[KernelProfile]) -> String {
     }
     if rows.len() > SHOWN {
         let _ = writeln!(t, "and {} kernels that took less", rows.len() - SHOWN);
+    }
+    t + &profile_of_draws(draws)
+}
+
+/// All draws, and those with the most instructions.
+fn profile_of_draws(draws: &DrawProfiles) -> String {
+    if draws.count == 0 {
+        return String::new();
+    }
+    let DrawProfiles { count, vertices, primitives, fragments, instructions, heaviest } = draws;
+    let mut t = format!(
+        "{count} draws: {vertices} vertices, {primitives} primitives, {fragments} fragments, {instructions} thread instructions\n"
+    );
+    for d in heaviest {
+        let _ = write!(
+            t,
+            "draw {} of {}: {} vertices, {} primitives, {} fragments",
+            d.number, d.what, d.vertices, d.primitives, d.fragments
+        );
+        const STAGES: [&str; 5] = ["vertex", "control", "evaluation", "geometry", "fragment"];
+        for (stage, n) in STAGES.into_iter().zip(d.instructions).filter(|(_, n)| *n != 0) {
+            let _ = write!(t, ", {n} {stage} instructions");
+        }
+        t.push('\n');
+    }
+    if *count > heaviest.len() as u64 {
+        let _ = writeln!(t, "and {} draws that took less", count - heaviest.len() as u64);
     }
     t
 }

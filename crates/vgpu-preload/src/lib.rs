@@ -12,6 +12,7 @@
 //! | `ioctl` | the kernel's interface: structures in and out |
 //! | `machine` | the cards of this process, the lock under which all executes, fork |
 //! | `kernels` | what is reported of kernels: code in files, notes of checkers, profile |
+//! | `frames` | pictures of targets in files |
 //! | `output`, `faults` | files that are written: logs and recordings; faults as JSON |
 //! | `gate` | what the processes of one `nvir gpu` share |
 //! | `ending` | the end of the process, and its status |
@@ -33,6 +34,7 @@ mod exports;
 mod faults;
 mod fds;
 mod folders;
+mod frames;
 mod gate;
 mod ioctl;
 mod kernels;

@@ -4,6 +4,7 @@ use crate::arena::{self, Arena};
 use crate::ending;
 use crate::fds::{self, Description};
 use crate::folders;
+use crate::frames;
 use crate::kernels;
 use crate::options::{Clock, options, say};
 use crate::progress;
@@ -27,13 +28,13 @@ fn cards() -> MutexGuard<'static, BTreeMap<u32, Gpu>> {
 }
 
 /// Runs a call into the model, alone. A defect of ours is an error of the call, not the program's end.
-pub fn call<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn call<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
     let _alone = cards();
     guarded(what)
 }
 
 /// As [`call`], without waiting for others.
-pub fn guarded<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn guarded<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|_| {
         say("a defect of the virtual GPU itself, above; the call fails");
         Err(Errno(libc::EIO))
@@ -41,7 +42,7 @@ pub fn guarded<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Opens a card's device: a new descriptor of the client's.
-pub fn open(card: u32, flags: i32) -> Result<i32> {
+pub(crate) fn open(card: u32, flags: i32) -> Result<i32> {
     watch_forks();
     OPENED.store(true, Relaxed);
     let fd = node(flags)?;
@@ -52,7 +53,7 @@ pub fn open(card: u32, flags: i32) -> Result<i32> {
 }
 
 /// The real descriptor behind a device's or a buffer's.
-pub fn node(flags: i32) -> Result<Fd> {
+pub(crate) fn node(flags: i32) -> Result<Fd> {
     sys::memory_file(c"nvir-vgpu", 0, flags & libc::O_CLOEXEC != 0)
 }
 
@@ -67,9 +68,12 @@ fn build(card: u32) -> Gpu {
     config.log = options.log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
     config.trace = options.trace().map(|t| Box::new(t) as Box<dyn Write + Send>);
     config.on_fault = Some(Box::new(move |fault| ending::report(card, fault)));
+    config.on_frame = options.dump_frames.clone().map(|folder| frames::write(card, folder));
+    config.frame = options.frame;
     config.launch.checks = options.checks;
     config.launch.faults = options.faults;
     config.launch.threads = options.threads;
+    config.launch.engine = options.engine.engine();
     config.launch.on_note = Some(kernels::on_note());
     config.launch.on_kernel = options.dump_shaders.clone().map(|folder| kernels::dump(options.chip, folder));
     config.launch.profile = options.profile;
@@ -85,12 +89,12 @@ fn build(card: u32) -> Gpu {
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether this process has opened a card.
-pub fn opened() -> bool {
+pub(crate) fn opened() -> bool {
     OPENED.load(Relaxed)
 }
 
 /// The end of the process: writes what observers hold, and tells the profile.
-pub fn finish() {
+pub(crate) fn finish() {
     let start = Instant::now();
     let cards = loop {
         match CARDS.try_lock() {
@@ -118,21 +122,21 @@ pub fn finish() {
 
 fn tell_profile(cards: &BTreeMap<u32, Gpu>) {
     for (card, gpu) in cards {
-        say(&kernels::profile(*card, &gpu.profile()));
+        say(&kernels::profile(*card, &gpu.profile(), &gpu.draw_profile()));
     }
 }
 
 /// Ends the process after a fault, from within a call.
-pub fn exit_after_fault(gpu: &Gpu, card: u32) -> ! {
+pub(crate) fn exit_after_fault(gpu: &Gpu, card: u32) -> ! {
     if options().profile {
-        say(&kernels::profile(card, &gpu.profile()));
+        say(&kernels::profile(card, &gpu.profile(), &gpu.draw_profile()));
     }
     gpu.flush();
     sys::exit(ending::status(1))
 }
 
 /// Ends a descriptor's part in what it was open on: the last one closes the device.
-pub fn forget(what: Option<Arc<Description>>) {
+pub(crate) fn forget(what: Option<Arc<Description>>) {
     let Some(last) = what.and_then(Arc::into_inner) else { return };
     // What a panic leaves is forgotten.
     let _ = call(|| {

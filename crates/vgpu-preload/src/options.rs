@@ -4,6 +4,7 @@ use crate::output::Output;
 use nvir_base::Chip;
 use nvir_base::input::why;
 use nvir_emu::Checks;
+use nvir_emu_jit::Choice;
 use nvir_vgpu::output::{self, Kind};
 use std::env;
 use std::ffi::OsString;
@@ -22,7 +23,7 @@ const DEFAULT_CARDS: u32 = if cfg!(test) { 2 } else { 1 };
 
 /// What a client sees of a fault of its channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OnFault {
+pub(crate) enum OnFault {
     /// Nothing: submissions succeed, but only fences are signalled.
     Continue,
     /// Its submissions fail, as with the kernel's driver. libdrm ends the program then.
@@ -33,7 +34,7 @@ pub enum OnFault {
 
 /// What time cards tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clock {
+pub(crate) enum Clock {
     /// A count that work advances: runs repeat.
     Counter,
     /// The system's.
@@ -41,13 +42,15 @@ pub enum Clock {
 }
 
 /// What the variables ask for.
-pub struct Options {
+pub(crate) struct Options {
     pub on_fault: OnFault,
     pub chip: Chip,
     pub cards: u32,
     pub clock: Clock,
     /// Threads that execute blocks of a launch; 0: one a core.
     pub threads: usize,
+    /// What executes programs.
+    pub engine: Choice,
     /// Instructions of warps that a launch may execute, where it was said.
     pub limit: Option<u64>,
     pub checks: Checks,
@@ -57,6 +60,9 @@ pub struct Options {
     pub profile: bool,
     /// Where each kernel's code is written.
     pub dump_shaders: Option<PathBuf>,
+    /// Where pictures of targets are written, and the only frame that is wanted.
+    pub dump_frames: Option<PathBuf>,
+    pub frame: Option<u64>,
     /// Where submissions, methods, launches and failed calls are written.
     pub log: Option<Output>,
     trace: Option<PathBuf>,
@@ -67,7 +73,7 @@ pub struct Options {
 }
 
 /// Reads the variables at the first call. Without a valid choice there are no cards, and standard error says why.
-pub fn options() -> &'static Options {
+pub(crate) fn options() -> &'static Options {
     static OPTIONS: OnceLock<Options> = OnceLock::new();
     OPTIONS.get_or_init(|| {
         Options::read().unwrap_or_else(|why| {
@@ -78,7 +84,7 @@ pub fn options() -> &'static Options {
 }
 
 /// Tells the person at the terminal something.
-pub fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let text: String = text.lines().map(|l| format!("nvir-vgpu: {l}\n")).collect();
     // A closed standard error is no reason to fail.
     let _ = io::stderr().write_all(text.as_bytes());
@@ -92,11 +98,14 @@ impl Default for Options {
             cards: DEFAULT_CARDS,
             clock: Clock::Counter,
             threads: 1,
+            engine: Choice::default(),
             limit: None,
             checks: Checks::default(),
             faults: 1,
             profile: false,
             dump_shaders: None,
+            dump_frames: None,
+            frame: None,
             log: None,
             trace: None,
             faults_json: None,
@@ -139,13 +148,16 @@ impl Options {
         set(&mut o.on_fault, chosen("NVIR_VGPU_ON_FAULT", |t| one_of(t, &on_fault))?);
         set(&mut o.clock, chosen("NVIR_VGPU_CLOCK", |t| one_of(t, &clock))?);
         set(&mut o.threads, chosen("NVIR_VGPU_THREADS", |t| Ok(number(t, MAX_THREADS)? as usize))?);
-        let instructions =
+        set(&mut o.engine, chosen("NVIR_VGPU_ENGINE", str::parse)?);
+        let positive =
             |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("expected a number from 1".to_string());
-        o.limit = chosen("NVIR_VGPU_LIMIT", instructions)?;
+        o.limit = chosen("NVIR_VGPU_LIMIT", positive)?;
         set(&mut o.checks, chosen("NVIR_VGPU_CHECK", str::parse)?);
         set(&mut o.faults, chosen("NVIR_VGPU_MAX_FAULTS", |t| number(t, u32::MAX).map(|n| n.max(1)))?);
         set(&mut o.profile, chosen("NVIR_VGPU_PROFILE", |t| one_of(t, &switch))?);
         o.dump_shaders = variable("NVIR_VGPU_DUMP_SHADERS").map(PathBuf::from);
+        o.dump_frames = variable("NVIR_VGPU_DUMP_FRAMES").map(PathBuf::from);
+        o.frame = chosen("NVIR_VGPU_FRAME", positive)?;
         o.trace = variable("NVIR_VGPU_TRACE").map(PathBuf::from);
         o.log = writable("NVIR_VGPU_LOG", Kind::Log)?.map(Output::log);
         o.faults_json = writable("NVIR_VGPU_FAULTS_JSON", Kind::Faults)?;
@@ -156,7 +168,7 @@ impl Options {
     }
 
     /// A new file for a card's recording.
-    pub fn trace(&self) -> Option<Output> {
+    pub(crate) fn trace(&self) -> Option<Output> {
         self.trace.clone().map(Output::recording)
     }
 }

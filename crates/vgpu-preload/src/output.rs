@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// A file that observers write to. Clones are the same file. A process that was forked off goes on writing a log, but not
 /// its parent's recording.
 #[derive(Clone)]
-pub struct Output {
+pub(crate) struct Output {
     shared: Arc<Shared>,
     /// The only process that may write.
     only: Option<u32>,
@@ -36,12 +36,12 @@ enum State {
 
 impl Output {
     /// A log, which all processes append to.
-    pub fn log(path: PathBuf) -> Output {
+    pub(crate) fn log(path: PathBuf) -> Output {
         Output::new("NVIR_VGPU_LOG", path, Kind::Log, None)
     }
 
     /// A card's recording, which is this process's.
-    pub fn recording(path: PathBuf) -> Output {
+    pub(crate) fn recording(path: PathBuf) -> Output {
         Output::new("NVIR_VGPU_TRACE", path, Kind::Recording, Some(crate::sys::process()))
     }
 
@@ -50,7 +50,7 @@ impl Output {
     }
 
     /// Adds a line and has it written.
-    pub fn line(&self, text: &str) {
+    pub(crate) fn line(&self, text: &str) {
         let mut to = self.clone();
         // What fails is reported.
         let _ = to.write_all(format!("{text}\n").as_bytes());

@@ -42,7 +42,7 @@ impl Line {
 }
 
 /// Shows progress on standard error, if that is a terminal: one line, which goes when the launch ends.
-pub fn on_terminal() -> Option<OnProgress> {
+pub(crate) fn on_terminal() -> Option<OnProgress> {
     io::stderr().is_terminal().then(|| {
         let line = Mutex::new(Line::default());
         Box::new(move |progress: &Progress| {

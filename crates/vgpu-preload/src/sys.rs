@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// A number of `errno.h`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Errno(pub c_int);
+pub(crate) struct Errno(pub c_int);
 
-pub type Result<T> = std::result::Result<T, Errno>;
+pub(crate) type Result<T> = std::result::Result<T, Errno>;
 
 /// The calling thread's `errno`.
-pub fn errno() -> Errno {
+pub(crate) fn errno() -> Errno {
     // SAFETY: glibc's location of this thread's errno is always valid.
     Errno(unsafe { *libc::__errno_location() })
 }
 
-pub fn set_errno(e: Errno) {
+pub(crate) fn set_errno(e: Errno) {
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = e.0 }
 }
 
 /// -1 and `errno`, as C functions report errors.
-pub fn fail(e: Errno) -> c_int {
+pub(crate) fn fail(e: Errno) -> c_int {
     set_errno(e);
     -1
 }
@@ -36,7 +36,7 @@ fn checked(value: c_int) -> Result<c_int> {
 
 /// The function of a name that comes after this library's own in the search order: glibc's, unless another library
 /// intercepts it too. Found at the first call.
-pub struct Next<F> {
+pub(crate) struct Next<F> {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
     kind: PhantomData<F>,
@@ -46,12 +46,12 @@ impl<F: Copy> Next<F> {
     /// # Safety
     ///
     /// `F` is a function pointer whose type is that of the C function `name`.
-    pub const unsafe fn new(name: &'static CStr) -> Next<F> {
+    pub(crate) const unsafe fn new(name: &'static CStr) -> Next<F> {
         Next { name, found: AtomicPtr::new(std::ptr::null_mut()), kind: PhantomData }
     }
 
     /// None, with `errno` set, if this C library has no such function.
-    pub fn get(&self) -> Option<F> {
+    pub(crate) fn get(&self) -> Option<F> {
         let mut at = self.found.load(Ordering::Relaxed);
         if at.is_null() {
             // SAFETY: the name ends with a zero byte.
@@ -72,7 +72,7 @@ impl<F: Copy> Next<F> {
 /// # Safety
 ///
 /// As for `open`: if the address is mapped, a string that ends with a zero byte lies there, and lives as long as `'a`.
-pub unsafe fn string<'a>(path: *const c_char) -> Option<&'a [u8]> {
+pub(crate) unsafe fn string<'a>(path: *const c_char) -> Option<&'a [u8]> {
     // The first page is never mapped, and user addresses have 47 bits or, where asked for, 56.
     if !(4096..1 << 56).contains(&path.addr()) {
         return None;
@@ -82,7 +82,7 @@ pub unsafe fn string<'a>(path: *const c_char) -> Option<&'a [u8]> {
 }
 
 /// Copies from an address that a client gave. No access happens here but in the kernel, which refuses bad addresses.
-pub fn read_client(address: u64, into: &mut [u8]) -> Result<()> {
+pub(crate) fn read_client(address: u64, into: &mut [u8]) -> Result<()> {
     let ours = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let theirs = libc::iovec { iov_base: client_pointer(address)?, iov_len: into.len() };
     // SAFETY: `ours` describes `into`, which may be written; the kernel checks `theirs`, which is read.
@@ -95,13 +95,13 @@ pub fn read_client(address: u64, into: &mut [u8]) -> Result<()> {
 }
 
 /// Copies to an address that a client gave, as [`read_client`].
-pub fn write_client(address: u64, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_client(address: u64, bytes: &[u8]) -> Result<()> {
     let ours = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     write_from(ours, address)
 }
 
 /// A structure to an address that a client gave.
-pub fn write_client_struct<T: Copy>(address: u64, value: &T) -> Result<()> {
+pub(crate) fn write_client_struct<T: Copy>(address: u64, value: &T) -> Result<()> {
     let ours = libc::iovec { iov_base: std::ptr::from_ref(value).cast_mut().cast(), iov_len: size_of::<T>() };
     write_from(ours, address)
 }
@@ -150,15 +150,15 @@ fn client_pointer(address: u64) -> Result<*mut c_void> {
 
 /// A descriptor of our own, closed at its end.
 #[derive(Debug)]
-pub struct Fd(c_int);
+pub(crate) struct Fd(c_int);
 
 impl Fd {
-    pub fn number(&self) -> c_int {
+    pub(crate) fn number(&self) -> c_int {
         self.0
     }
 
     /// Gives the descriptor away: to the client, who closes it.
-    pub fn release(self) -> c_int {
+    pub(crate) fn release(self) -> c_int {
         let number = self.0;
         std::mem::forget(self);
         number
@@ -173,7 +173,7 @@ impl Drop for Fd {
 }
 
 /// A new file in memory, of so many zero bytes.
-pub fn memory_file(name: &CStr, bytes: u64, close_on_exec: bool) -> Result<Fd> {
+pub(crate) fn memory_file(name: &CStr, bytes: u64, close_on_exec: bool) -> Result<Fd> {
     let flags = if close_on_exec { libc::MFD_CLOEXEC } else { 0 };
     // SAFETY: the name ends with a zero byte.
     let fd = Fd(checked(unsafe { libc::memfd_create(name.as_ptr(), flags) })?);
@@ -182,14 +182,14 @@ pub fn memory_file(name: &CStr, bytes: u64, close_on_exec: bool) -> Result<Fd> {
 }
 
 /// Gives a memory file so many bytes; new ones are zero.
-pub fn resize(fd: &Fd, bytes: u64) -> Result<()> {
+pub(crate) fn resize(fd: &Fd, bytes: u64) -> Result<()> {
     let bytes = libc::off_t::try_from(bytes).map_err(|_| Errno(libc::EFBIG))?;
     // SAFETY: plain numbers.
     checked(unsafe { libc::ftruncate(fd.0, bytes) }).map(drop)
 }
 
 /// A new file in memory with these contents, read from its start.
-pub fn file_of(contents: &[u8], close_on_exec: bool) -> Result<Fd> {
+pub(crate) fn file_of(contents: &[u8], close_on_exec: bool) -> Result<Fd> {
     let fd = memory_file(c"nvir-vgpu-sysfs", 0, close_on_exec)?;
     // SAFETY: the buffer is `contents`.
     let n = unsafe { libc::pwrite(fd.0, contents.as_ptr().cast(), contents.len(), 0) };
@@ -197,7 +197,7 @@ pub fn file_of(contents: &[u8], close_on_exec: bool) -> Result<Fd> {
 }
 
 /// Maps all of a memory file, for as long as the process lives. Nothing is allocated until it is touched.
-pub fn map_whole(fd: &Fd, bytes: u64) -> Result<&'static [AtomicU32]> {
+pub(crate) fn map_whole(fd: &Fd, bytes: u64) -> Result<&'static [AtomicU32]> {
     let bytes = usize::try_from(bytes).map_err(|_| Errno(libc::ENOMEM))?;
     let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_NORESERVE);
     // SAFETY: a new mapping at an address that the kernel chooses.
@@ -214,7 +214,7 @@ pub fn map_whole(fd: &Fd, bytes: u64) -> Result<&'static [AtomicU32]> {
 }
 
 /// Makes a part of a memory file zero and gives its memory back to the system.
-pub fn punch_hole(fd: &Fd, offset: u64, bytes: u64) -> Result<()> {
+pub(crate) fn punch_hole(fd: &Fd, offset: u64, bytes: u64) -> Result<()> {
     let overflow = |_| Errno(libc::EINVAL);
     let (offset, bytes) = (offset.try_into().map_err(overflow)?, bytes.try_into().map_err(overflow)?);
     // SAFETY: plain numbers.
@@ -225,7 +225,7 @@ pub fn punch_hole(fd: &Fd, offset: u64, bytes: u64) -> Result<()> {
 }
 
 /// What tells a file from all others: device and inode.
-pub fn identity(fd: c_int) -> Result<(u64, u64)> {
+pub(crate) fn identity(fd: c_int) -> Result<(u64, u64)> {
     // SAFETY: all-zero bytes are a valid `statx`.
     let mut found: libc::statx = unsafe { std::mem::zeroed() };
     // By number, since this library intercepts the functions for it.
@@ -240,18 +240,18 @@ pub fn identity(fd: c_int) -> Result<(u64, u64)> {
 }
 
 /// Ends the process at once: other threads may be anywhere.
-pub fn exit(status: c_int) -> ! {
+pub(crate) fn exit(status: c_int) -> ! {
     // SAFETY: does not return.
     unsafe { libc::_exit(status) }
 }
 
-pub fn process() -> u32 {
+pub(crate) fn process() -> u32 {
     std::process::id()
 }
 
 /// Has a function called with the status when the process ends by `exit` or the end of `main`. It may call
 /// [`exit_again`].
-pub fn on_exit(f: extern "C" fn(c_int)) {
+pub(crate) fn on_exit(f: extern "C" fn(c_int)) {
     unsafe extern "C" {
         fn on_exit(f: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
     }
@@ -268,13 +268,13 @@ pub fn on_exit(f: extern "C" fn(c_int)) {
 }
 
 /// Ends the process with another status, from a function that [`on_exit`] calls: glibc goes on with the other functions.
-pub fn exit_again(status: c_int) -> ! {
+pub(crate) fn exit_again(status: c_int) -> ! {
     // SAFETY: does not return; glibc allows it here (`stdlib/exit.c`).
     unsafe { libc::exit(status) }
 }
 
 /// Has the kernel kill this process when its parent ends, if that is `parent`.
-pub fn end_with_parent(parent: u32) -> Result<()> {
+pub(crate) fn end_with_parent(parent: u32) -> Result<()> {
     // SAFETY: plain numbers.
     unsafe {
         if libc::getppid().cast_unsigned() != parent {
@@ -285,7 +285,7 @@ pub fn end_with_parent(parent: u32) -> Result<()> {
 }
 
 /// Has functions called around `fork`: before it, after it in the parent, and in the child.
-pub fn at_fork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
+pub(crate) fn at_fork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
     unsafe extern "C" {
         fn pthread_atfork(
             before: Option<extern "C" fn()>,
@@ -299,7 +299,7 @@ pub fn at_fork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "
 }
 
 /// A copy of a string in memory that the client gives to `free`; null without memory.
-pub fn client_string(text: &[u8]) -> *mut c_char {
+pub(crate) fn client_string(text: &[u8]) -> *mut c_char {
     let Ok(text) = CString::new(text) else { return std::ptr::null_mut() };
     // SAFETY: the string ends with a zero byte.
     unsafe { libc::strdup(text.as_ptr()) }

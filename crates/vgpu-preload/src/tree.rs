@@ -9,7 +9,7 @@ const FIRST_MINOR: u32 = 128;
 
 /// What a path is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Node {
+pub(crate) enum Node {
     /// The device's node.
     Device(u32),
     /// A folder with these entries.
@@ -21,7 +21,7 @@ pub enum Node {
 
 impl Node {
     /// Type and permissions, as in `st_mode`.
-    pub fn mode(&self) -> u32 {
+    pub(crate) fn mode(&self) -> u32 {
         match self {
             Node::Device(_) => libc::S_IFCHR | 0o666,
             Node::Folder(_) => libc::S_IFDIR | 0o755,
@@ -31,7 +31,7 @@ impl Node {
     }
 
     /// Bytes, as in `st_size`.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match self {
             Node::File(text) => text.len(),
             Node::Link(to) => to.len(),
@@ -40,7 +40,7 @@ impl Node {
     }
 
     /// Of a device.
-    pub fn device_number(&self) -> dev_t {
+    pub(crate) fn device_number(&self) -> dev_t {
         match self {
             Node::Device(card) => makedev(MAJOR, FIRST_MINOR + card),
             _ => 0,
@@ -48,7 +48,7 @@ impl Node {
     }
 
     /// A number that no other node has; all that opens the same device must find the same.
-    pub fn inode(&self, path: &[u8]) -> u64 {
+    pub(crate) fn inode(&self, path: &[u8]) -> u64 {
         match self {
             Node::Device(card) => 0x6e76_6972_0000 + u64::from(*card),
             _ => path
@@ -59,12 +59,12 @@ impl Node {
 }
 
 /// Whether a path might be one of ours: a cheap question, asked for every path that the program uses.
-pub fn may_hold(path: &[u8]) -> bool {
+pub(crate) fn may_hold(path: &[u8]) -> bool {
     path.starts_with(b"/dev/dri") || path.starts_with(b"/sys/dev/char/226:")
 }
 
 /// What a path is if there are so many cards. None: not ours. `/dev/dri` may hold more than is said here.
-pub fn find(path: &[u8], cards: u32) -> Option<Node> {
+pub(crate) fn find(path: &[u8], cards: u32) -> Option<Node> {
     if !may_hold(path) {
         return None;
     }
@@ -124,11 +124,11 @@ pub fn find(path: &[u8], cards: u32) -> Option<Node> {
 }
 
 /// A card's node in `/dev/dri`.
-pub fn node_name(card: u32) -> String {
+pub(crate) fn node_name(card: u32) -> String {
     format!("renderD{}", FIRST_MINOR + card)
 }
 
 /// A card's place on the bus.
-pub fn slot(card: u32) -> String {
+pub(crate) fn slot(card: u32) -> String {
     format!("0000:{:02x}:00.0", card + 1)
 }

@@ -1,14 +1,13 @@
 //! What engines share: memory, time, the limit of work, and whoever watches.
 
 use crate::Memory;
+use crate::frames::Frames;
 use crate::log::Log;
+pub(crate) use crate::result::EngineResult;
 use crate::shader::Launcher;
 use nvir_base::Chip;
 use nvir_emu::Note;
 use std::fmt;
-
-/// What a channel ends with, without the place.
-pub(crate) type EngineResult<T = ()> = Result<T, String>;
 
 /// Where in a submission a method stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,6 +65,7 @@ pub(crate) struct Device {
     pub memory: Memory,
     pub launcher: Launcher,
     pub log: Option<Log>,
+    pub frames: Option<Frames>,
     /// What methods wrote in this submission, if somebody asked.
     pub written: Option<Vec<Written>>,
     /// What executes.
@@ -88,24 +88,24 @@ pub(crate) const WORK_LIMIT: u64 = 1 << 32;
 /// What things take.
 pub(crate) mod work {
     /// Bytes that a unit copies from rows to rows; with blocks on a side; where only some bits are written.
-    pub const LINEAR: u64 = 16;
-    pub const BLOCKS: u64 = 2;
-    pub const MASKED: u64 = 1;
+    pub(crate) const LINEAR: u64 = 16;
+    pub(crate) const BLOCKS: u64 = 2;
+    pub(crate) const MASKED: u64 = 1;
     /// A word of commands.
-    pub const WORD: u64 = 8;
+    pub(crate) const WORD: u64 = 8;
     /// An instruction of a macro.
-    pub const MACRO_STEP: u64 = 16;
+    pub(crate) const MACRO_STEP: u64 = 16;
     /// A row of a transfer.
-    pub const ROW: u64 = 32;
+    pub(crate) const ROW: u64 = 32;
     /// A texel of a blit that converts; of one that filters as well.
-    pub const CONVERT: u64 = 96;
-    pub const FILTER: u64 = 400;
+    pub(crate) const CONVERT: u64 = 96;
+    pub(crate) const FILTER: u64 = 400;
     /// A draw, a vertex, a primitive, beside their programs, which have the limit of launches.
-    pub const DRAW: u64 = 1 << 12;
-    pub const VERTEX: u64 = 64;
-    pub const PRIMITIVE: u64 = 64;
+    pub(crate) const DRAW: u64 = 1 << 12;
+    pub(crate) const VERTEX: u64 = 64;
+    pub(crate) const PRIMITIVE: u64 = 64;
     /// Before a kernel's first instruction. Its instructions have a limit of their own.
-    pub const LAUNCH: u64 = 1 << 14;
+    pub(crate) const LAUNCH: u64 = 1 << 14;
 }
 
 /// Writes of a submission that are kept, at most.
@@ -118,12 +118,17 @@ const WORK_PER_NANOSECOND: u64 = 8;
 const TIME_START: u64 = 1_000_000_000;
 
 impl Device {
-    pub fn new(chip: Chip, launcher: Launcher, clock: Option<Box<dyn Fn() -> u64 + Send + Sync>>) -> Device {
+    pub(crate) fn new(
+        chip: Chip,
+        launcher: Launcher,
+        clock: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
+    ) -> Device {
         Device {
             chip,
             memory: Memory::new(),
             launcher,
             log: None,
+            frames: None,
             written: None,
             place: MethodLocation::default(),
             found: Vec::new(),
@@ -135,7 +140,7 @@ impl Device {
     }
 
     /// A new submission has `limit` units.
-    pub fn begin(&mut self, limit: u64) {
+    pub(crate) fn begin(&mut self, limit: u64) {
         self.work = limit;
         self.launcher.begin();
         if let Some(written) = &mut self.written {
@@ -144,40 +149,40 @@ impl Device {
     }
 
     /// Signalling fences behind a fault has units of its own.
-    pub fn begin_fences(&mut self, limit: u64) {
+    pub(crate) fn begin_fences(&mut self, limit: u64) {
         self.work = limit;
     }
 
     /// Takes units of work, before they are done.
-    pub fn charge(&mut self, units: u64) -> EngineResult {
+    pub(crate) fn charge(&mut self, units: u64) -> EngineResult {
         self.work =
             self.work.checked_sub(units).ok_or("the submission takes more work than a submission may")?;
         self.advance(units / WORK_PER_NANOSECOND);
         Ok(())
     }
 
-    pub fn advance(&mut self, nanoseconds: u64) {
+    pub(crate) fn advance(&mut self, nanoseconds: u64) {
         self.time = self.time.saturating_add(nanoseconds);
     }
 
     /// The time in nanoseconds. Every look at it takes some, so that who waits for it to pass does not wait for ever.
-    pub fn now(&mut self) -> u64 {
+    pub(crate) fn now(&mut self) -> u64 {
         self.advance(32);
         self.clock.as_ref().map_or(self.time, |clock| clock())
     }
 
     /// Notes bytes that the current method writes.
-    pub fn log_write(&mut self, address: u64, bytes: u64) {
+    pub(crate) fn log_write(&mut self, address: u64, bytes: u64) {
         self.note(address, bytes, WriteKind::Data);
     }
 
     /// Notes a time that the current method writes.
-    pub fn log_time(&mut self, address: u64, bytes: u64) {
+    pub(crate) fn log_time(&mut self, address: u64, bytes: u64) {
         self.note(address, bytes, WriteKind::Time);
     }
 
     /// Notes that the current method launches a grid.
-    pub fn log_launch(&mut self) {
+    pub(crate) fn log_launch(&mut self) {
         self.note(0, 0, WriteKind::Launch);
     }
 

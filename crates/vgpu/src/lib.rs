@@ -12,18 +12,18 @@
 //! macros), `engine` (what methods do, a file a class), `shader` (programs, what is bound to them,
 //! their launches), `image` (rows, blocks, texels). `device` is what engines share.
 
-#![warn(missing_docs)]
-
 mod device;
 mod engine;
 mod error;
 mod fifo;
 mod file;
+pub mod frames;
 mod image;
 mod log;
 #[cfg(unix)]
 pub mod output;
 pub mod replay;
+mod result;
 pub mod shader;
 pub mod trace;
 
@@ -31,10 +31,8 @@ pub use device::{MethodLocation, WriteKind, Written};
 pub use engine::{compute, registers};
 pub use error::{Error, ErrorKind};
 pub use file::backing::{Backing, Owned};
-pub use file::gpu::{
-    BufferUse, ChannelFault, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer,
-    Space,
-};
+pub use file::calls::{BufferUse, ChannelFault, ChannelInfo, GemInfo, GemNew, Push, Space};
+pub use file::gpu::{Config, File, Gpu, OnFault, SharedBuffer};
 pub use image::texture;
 pub use nvir_emu::{Memory, Words};
 

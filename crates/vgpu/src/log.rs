@@ -9,11 +9,11 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub fn new(to: Box<dyn Write + Send>) -> Log {
+    pub(crate) fn new(to: Box<dyn Write + Send>) -> Log {
         Log { to: Some(to) }
     }
 
-    pub fn line(&mut self, line: fmt::Arguments<'_>) {
+    pub(crate) fn line(&mut self, line: fmt::Arguments<'_>) {
         if let Some(to) = &mut self.to
             && writeln!(to, "{line}").is_err()
         {
@@ -21,7 +21,7 @@ impl Log {
         }
     }
 
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         if let Some(to) = &mut self.to {
             let _ = to.flush();
         }

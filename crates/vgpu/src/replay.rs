@@ -99,17 +99,32 @@ pub struct Options {
     pub differences: usize,
     /// Gets the card's log.
     pub log: Option<Box<dyn std::io::Write + Send>>,
+    /// Gets each frame, or only the one with this number.
+    pub on_frame: Option<crate::frames::OnFrame>,
+    /// See `on_frame`.
+    pub frame: Option<u64>,
     /// See [`Config::work_limit`]; `None`: the card's own.
     pub work_limit: Option<u64>,
     /// Instructions of warps that a launch may execute; `None`: the card's own.
     pub step_limit: Option<u64>,
     /// The most memory that buffers may take together, bytes.
     pub memory_limit: u64,
+    /// What executes programs; `None`: the interpreter.
+    pub engine: Option<&'static dyn nvir_emu::engine::Engine>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { differences: 20, log: None, work_limit: None, step_limit: None, memory_limit: 16 << 30 }
+        Options {
+            differences: 20,
+            log: None,
+            on_frame: None,
+            frame: None,
+            work_limit: None,
+            step_limit: None,
+            memory_limit: 16 << 30,
+            engine: None,
+        }
     }
 }
 
@@ -159,9 +174,12 @@ pub fn replay<R: BufRead>(
         format!("{chipset:x}").parse().map_err(|_| reader.error(format!("chip {chipset:x} is not known")))?;
     let mut config = Config::new(chip);
     config.log = options.log;
+    config.on_frame = options.on_frame;
+    config.frame = options.frame;
     config.vram_bytes = options.memory_limit;
     config.gart_bytes = options.memory_limit;
     config.work_limit = options.work_limit.unwrap_or(config.work_limit);
+    config.launch.engine = options.engine;
     config.launch.step_limit = options.step_limit.unwrap_or(config.launch.step_limit);
     let found: Arc<Mutex<Vec<nvir_emu::Note>>> = Arc::default();
     let to = found.clone();

@@ -2,118 +2,46 @@
 
 mod common;
 
-use common::kernel;
-use common::{Client, Commands, THREE_D};
+use common::scene::{self, LINES, NEXT_INSTANCE, POINTS, QUADS, STRIP, TRIANGLES, rectangle};
+use common::{THREE_D, Text, scene::Order};
 use nvir::Chip;
-use nvir_base::stage::{Stage, attribute};
+use nvir_hw::method::query;
 use nvir_hw::method::three_d::*;
-use nvir_hw::method::{query, shader};
-use nvir_isa::header::{Header, Interpolation};
-use nvir_vgpu::GemInfo;
+use nvir_vgpu::Config;
+use nvir_vgpu::frames::{Frame, Pixels};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex};
 
-/// Where headers are: code follows 80 bytes behind, at a multiple of 64.
-const VERTEX: u32 = 0x1030;
-const FRAGMENT: u32 = 0x2030;
 /// Pixels of a row and rows of the target, which is linear RGBA8.
 const SIDE: usize = 8;
-const POINTS: u32 = 0;
-const LINES: u32 = 1;
-const TRIANGLES: u32 = 4;
-const STRIP: u32 = 5;
-const QUADS: u32 = 7;
 
 const RED: [f32; 4] = [1.0, 0.0, 0.0, 1.0];
 const GREEN: [f32; 4] = [0.0, 1.0, 0.0, 1.0];
 
-/// A card with a target, vertices, and programs that pass a colour from the vertices on.
-struct Scene {
-    client: Client,
-    target: GemInfo,
-    vertices: GemInfo,
-    push: Commands,
+/// A small scene whose target is read as letters.
+struct Scene(scene::Scene);
+
+impl Deref for Scene {
+    type Target = scene::Scene;
+
+    fn deref(&self) -> &scene::Scene {
+        &self.0
+    }
+}
+
+impl DerefMut for Scene {
+    fn deref_mut(&mut self) -> &mut scene::Scene {
+        &mut self.0
+    }
 }
 
 impl Scene {
     fn new(chip: Chip) -> Scene {
-        let client = Client::new(chip);
-        let (code, target) = (client.buffer(0x4000), client.buffer(0x4000));
-        let vertices = client.buffer(0x4000);
-        let mut vertex = Header::new(Stage::Vertex);
-        let mut fragment = Header::new(Stage::Fragment);
-        for c in [0, 4, 8, 12] {
-            vertex.set_read(0x80 + c);
-            vertex.set_read(0x90 + c);
-            vertex.set_written(attribute::POSITION + c);
-            vertex.set_written(0x80 + c);
-            fragment.set_interpolation(0x80 + c, Interpolation::Flat);
-        }
-        fragment.set_color_mask(0, 0xf);
-        let pass = [
-            "ALD.128 R0, a[0x80]",
-            "AST.128 a[0x70], R0",
-            "ALD.128 R0, a[0x90]",
-            "AST.128 a[0x80], R0",
-            "EXIT",
-        ];
-        let flat = [0, 1, 2, 3].map(|n| format!("IPA.CONSTANT R{n}, a[{:#x}], RZ", 0x80 + 4 * n));
-        let flat: Vec<&str> = flat.iter().map(String::as_str).chain(["EXIT"]).collect();
-        for (at, header, lines) in [(VERTEX, &vertex, &pass[..]), (FRAGMENT, &fragment, &flat)] {
-            let words: Vec<u8> = header.encode().iter().flat_map(|w| w.to_le_bytes()).collect();
-            client.write_bytes(code.offset + u64::from(at), &words);
-            client.write_bytes(code.offset + u64::from(at) + 80, &kernel::bytes(chip, at + 80, lines));
-        }
-        let mut push = Commands::default();
-        push.address(THREE_D, shader::CODE_ADDRESS_HIGH, code.offset);
-        for (stage, select, start) in [(1, 0x11, VERTEX), (5, 0x51, FRAGMENT)] {
-            push.inc(THREE_D, SP_SELECT.at(stage), &[select, start]);
-            push.inc(THREE_D, SP_GPR_ALLOC.at(stage), &[8]);
-        }
-        let size = SIDE as u32;
-        push.address(THREE_D, RT_ADDRESS_HIGH.at(0), target.offset);
-        push.inc(THREE_D, RT_HORIZ.at(0), &[4 * size, size, 0xd5, 1 << 12, 1, 0, 0]);
-        push.inc(THREE_D, RT_CONTROL, &[0xfac_6881]).inc(THREE_D, RT_SEPARATE_FRAG_DATA, &[1]);
-        push.inc(THREE_D, SCREEN_SCISSOR_HORIZ, &[size << 16, size << 16]);
-        push.inc(THREE_D, VIEWPORT_HORIZ.at(0), &[size << 16, size << 16, 0, 1f32.to_bits()]);
-        push.inc(THREE_D, VIEW_VOLUME_CLIP_CTRL, &[2]).inc(THREE_D, RASTERIZE_ENABLE, &[1]);
-        push.inc(THREE_D, POLYGON_MODE_FRONT, &[0x1b02, 0x1b02]).inc(THREE_D, ATTRIBUTE_DEFAULT, &[0xe]);
-        push.inc(THREE_D, COLOR_MASK.at(0), &[0x1111]).inc(THREE_D, COLOR_MASK_COMMON, &[1]);
-        // Positions are window coordinates; vertices are 32 bytes of position and colour.
-        push.inc(THREE_D, VIEWPORT_TRANSFORM_EN, &[0]);
-        push.inc(THREE_D, VERTEX_ATTRIB_FORMAT.at(0), &[0x3820_0000, 0x3820_0000 | 16 << 7]);
-        push.inc(THREE_D, VERTEX_ARRAY_FETCH.at(0), &[1 << 12 | 32]);
-        push.address(THREE_D, VERTEX_ARRAY_START_HIGH.at(0), vertices.offset);
-        push.address(THREE_D, VERTEX_ARRAY_LIMIT_HIGH.at(0), vertices.offset + 0x3fff);
-        Scene { client, target, vertices, push }
+        Scene::with(Config::new(chip))
     }
 
-    /// Puts vertices into the array.
-    fn vertices(&mut self, all: &[([f32; 2], [f32; 4])]) {
-        let words = all.iter().flat_map(|([x, y], c)| [*x, *y, 0.5, 1.0].into_iter().chain(*c));
-        let words: Vec<u32> = words.map(f32::to_bits).collect();
-        self.client.gpu().write(self.vertices.offset, &words).unwrap();
-    }
-
-    fn set(&mut self, method: u32, values: &[u32]) -> &mut Scene {
-        self.push.inc(THREE_D, method, values);
-        self
-    }
-
-    fn draw(&mut self, primitive: u32, first: u32, count: u32) -> &mut Scene {
-        self.set(VERTEX_BEGIN_GL, &[primitive])
-            .set(VERTEX_BUFFER_FIRST, &[first, count])
-            .set(VERTEX_END_GL, &[0])
-    }
-
-    /// Submits what there is.
-    fn run(&mut self) {
-        let push = std::mem::take(&mut self.push);
-        self.client.run(&push).unwrap_or_else(|e| panic!("{e}"));
-    }
-
-    /// The fault of what there is.
-    fn fault(&mut self) -> String {
-        let push = std::mem::take(&mut self.push);
-        self.client.run(&push).expect_err("a fault").message
+    fn with(config: Config) -> Scene {
+        Scene(scene::Scene::new(config, SIDE as u32, Order::Linear, 512))
     }
 
     /// The target as rows of letters.
@@ -132,11 +60,6 @@ impl Scene {
     fn clear(&self) {
         self.client.gpu().write(self.target.offset, &[0; SIDE * SIDE]).unwrap();
     }
-}
-
-/// The corners of a rectangle, as a strip.
-fn rectangle(x: [f32; 2], y: [f32; 2], c: [f32; 4]) -> [([f32; 2], [f32; 4]); 4] {
-    [([x[0], y[0]], c), ([x[1], y[0]], c), ([x[0], y[1]], c), ([x[1], y[1]], c)]
 }
 
 #[test]
@@ -219,7 +142,7 @@ fn instances_count_on_and_dropped_arrays_forget_them() {
         s.set(VERTEX_ARRAY_DIVISOR.at(1), &[2]).set(VERTEX_ARRAY_PER_INSTANCE.at(1), &[1]);
         let all = |letter: &str| vec![letter.repeat(SIDE); SIDE].join(" ");
         // Instances 0 and 1 are red, the third green.
-        let next = STRIP | 1 << 26;
+        let next = STRIP | NEXT_INSTANCE;
         s.draw(STRIP, 0, 4).draw(next, 0, 4).run();
         assert_eq!(s.picture(), all("r"), "{chip}");
         s.draw(next, 0, 4).run();
@@ -290,6 +213,34 @@ fn depth_and_stencil_are_tested_and_samples_are_counted() {
         s.clear();
         s.draw(STRIP, 0, 4).run();
         assert_eq!(s.picture(), ["........"; 8].join(" "), "{chip}");
+    }
+}
+
+/// Alpha is 0 in half of the pixels, which the alpha test drops.
+#[test]
+fn samples_are_counted_with_the_tests_of_depth() {
+    for chip in Chip::ALL {
+        let mut s = Scene::new(chip);
+        let zeta = s.client.filled(4096, &[0x00ff_ffff; 64]);
+        let report = s.client.buffer(4096);
+        let (left, right) = ([0.0, 4.0], [4.0, 8.0]);
+        s.vertices(
+            &[rectangle(left, [0.0, 8.0], RED), rectangle(right, [0.0, 8.0], [1.0, 0.0, 0.0, 0.0])].concat(),
+        );
+        s.push.address(THREE_D, ZETA_ADDRESS_HIGH, zeta.offset);
+        s.set(ZETA_FORMAT, &[0x16, 1 << 12, 0]).set(ZETA_HORIZ, &[32, 8, 1]).set(ZETA_ENABLE, &[1]);
+        s.set(DEPTH_TEST_ENABLE, &[1]).set(DEPTH_TEST_FUNC, &[0x203]).set(DEPTH_WRITE_ENABLE, &[1]);
+        s.set(ALPHA_TEST_ENABLE, &[1]).set(ALPHA_TEST_REF, &[0.5f32.to_bits(), 0x204]);
+        s.set(SAMPLECNT_ENABLE, &[1]);
+        for (early, at) in [0, 16].into_iter().enumerate() {
+            let get = [(report.offset >> 32) as u32, (report.offset + at) as u32, 9, 0x0100_f002];
+            s.set(FORCE_EARLY_FRAGMENT_TESTS, &[early as u32]).set(COUNTER_RESET, &[1]);
+            s.draw(STRIP, 0, 4).draw(STRIP, 4, 4).set(query::QUERY_ADDRESS_HIGH, &get).run();
+            assert_eq!(s.picture(), ["rrrr...."; 8].join(" "), "{chip}");
+        }
+        // Before the program runs all have passed, and their depths are written.
+        let counts = [0, 16].map(|at| s.client.words(report.offset + at, 2)[1]);
+        assert_eq!((counts, s.client.words(zeta.offset + 16, 1)[0]), ([32, 64], 0x0080_0000), "{chip}");
     }
 }
 
@@ -426,4 +377,172 @@ fn what_cannot_be_drawn_is_a_fault_that_says_why() {
             assert!(said.contains(want), "{chip}: {said}, not {want}");
         }
     }
+}
+
+/// A scene whose frames are kept, or the one with a number.
+fn with_frames(frame: Option<u64>) -> (Scene, Arc<Mutex<Vec<Frame>>>) {
+    let frames: Arc<Mutex<Vec<Frame>>> = Arc::default();
+    let mut config = Config::new(Chip::Gk110);
+    let to = frames.clone();
+    config.on_frame = Some(Box::new(move |frame| to.lock().unwrap().push(frame.clone())));
+    config.frame = frame;
+    (Scene::with(config), frames)
+}
+
+/// A strip over the pixels from 1 to 3 of the rows 2 and 3, and a clear, and what draws nothing.
+fn three_submissions(s: &mut Scene) {
+    s.vertices(&rectangle([1.0, 4.0], [2.0, 4.0], RED));
+    s.set(VIEWPORT_SCALE_Y.at(0), &[1f32.to_bits()]).draw(STRIP, 0, 4).run();
+    s.set(RT_CONTROL, &[0xfac_6881]).run();
+    s.set(CLEAR_COLOR.at(0), &[0, 1f32.to_bits(), 0, 1f32.to_bits()]).set(CLEAR_BUFFERS, &[0x3c]).run();
+}
+
+#[test]
+fn frames_are_the_targets_of_submissions_that_draw() {
+    let (mut s, frames) = with_frames(None);
+    three_submissions(&mut s);
+    let frames = frames.lock().unwrap();
+    assert_eq!(frames.iter().map(|f| f.number).collect::<Vec<_>>(), [1, 2]);
+    let [picture] = &frames[0].pictures[..] else { panic!("{:?}", frames[0]) };
+    assert_eq!((picture.name.as_str(), picture.width, picture.height), ("1-color", 8, 8));
+    let Pixels::Rgba8(pixels) = &picture.pixels else { panic!("{picture:?}") };
+    for (n, pixel) in pixels.iter().enumerate() {
+        let inside = (1..4).contains(&(n % SIDE)) && (2..4).contains(&(n / SIDE));
+        assert_eq!(*pixel, if inside { [255, 0, 0, 255] } else { [0; 4] }, "{n}");
+    }
+    let Pixels::Rgba8(pixels) = &frames[1].pictures[0].pixels else { panic!("{:?}", frames[1]) };
+    assert!(pixels.iter().all(|p| *p == [0, 255, 0, 255]), "{pixels:?}");
+}
+
+#[test]
+fn one_frame_is_shown_alone_and_depth_and_stencil_are_pictures() {
+    let (mut s, frames) = with_frames(Some(2));
+    let zeta = s.client.filled(4096, &[0x8140_0000; 64]);
+    let at = [(zeta.offset >> 32) as u32, zeta.offset as u32];
+    s.set(ZETA_ADDRESS_HIGH, &[at[0], at[1], 0x16, 1 << 12, 0]).set(ZETA_HORIZ, &[32, 8, 1]);
+    // A viewport of OpenGL's framebuffers: the last row is the top one.
+    s.set(VIEWPORT_TRANSFORM_EN, &[1]).set(VIEWPORT_SCALE_Y.at(0), &[4f32.to_bits()]);
+    s.set(CLEAR_BUFFERS, &[0x3c]).run();
+    s.client.gpu().write(zeta.offset + 4, &[0x7f80_0000]).unwrap();
+    s.set(SCREEN_SCISSOR_HORIZ, &[1 << 16, 1 << 16]).set(CLEAR_DEPTH, &[0]).set(CLEAR_BUFFERS, &[1]).run();
+    s.set(CLEAR_BUFFERS, &[0x3c]).run();
+    let frames = frames.lock().unwrap();
+    let [Frame { number: 2, pictures }] = &frames[..] else { panic!("{frames:?}") };
+    assert_eq!(pictures.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["1-depth", "1-stencil"]);
+    let (Pixels::Gray16(depth), Pixels::Gray8(stencil)) = (&pictures[0].pixels, &pictures[1].pixels) else {
+        panic!("{pictures:?}")
+    };
+    // The bottom row: what was cleared, what was written, what was there.
+    assert_eq!(depth[56..59], [0, 0x8000, 0x4000]);
+    assert_eq!(stencil[56..59], [0x81, 0x7f, 0x81]);
+    assert!(depth[..56].iter().all(|d| *d == 0x4000));
+}
+
+#[test]
+fn draws_are_logged_with_their_state_and_profiled() {
+    let log = Text::default();
+    let mut config = Config::new(Chip::Gk110);
+    config.log = Some(Box::new(log.clone()));
+    config.launch.profile = true;
+    let mut s = Scene::with(config);
+    s.vertices(&rectangle([1.0, 4.0], [2.0, 4.0], RED));
+    s.add().set(CULL_FACE_ENABLE, &[1]).set(CULL_FACE, &[0x404]).set(COLOR_MASK.at(0), &[0x1011]);
+    s.draw(POINTS, 0, 1).draw(STRIP, 0, 4).draw(STRIP, 0, 3).run();
+    s.client.gpu().flush();
+    let log = log.get();
+    let from = log
+        .find("draw 2 of a triangle strip, instance 0: 4 vertices, 2 primitives, 6 fragments")
+        .expect(&log);
+    let lines: Vec<&str> = log[from..].lines().skip(1).take(2).collect();
+    let target = format!(
+        "  color 0: rgba8_unorm 8x8 at {:#x}, blend Add(One, One) alpha Add(One, One), writes rga",
+        s.target.offset
+    );
+    assert_eq!(
+        lines,
+        [target.as_str(), "  raster: pixels (0, 0) to (8, 8), front CounterClockwise, culls Front"]
+    );
+    let draws = s.client.gpu().draw_profile();
+    assert_eq!((draws.count, draws.vertices, draws.primitives), (3, 8, 4));
+    let [strip, part, point] = &draws.heaviest[..] else { panic!("{draws:?}") };
+    assert_eq!((strip.number, part.number, point.number), (2, 3, 1));
+    assert_eq!(
+        (strip.what, strip.vertices, strip.primitives, strip.fragments),
+        ("a triangle strip", 4, 2, 6)
+    );
+    // Five instructions a vertex and a pixel; and those of helper invocations.
+    assert_eq!(strip.instructions[0], 5 * 4);
+    assert!(strip.instructions[4] >= 5 * 6 && strip.instructions[1..4] == [0; 3], "{strip:?}");
+    assert_eq!(draws.instructions, draws.heaviest.iter().map(|d| d.all_instructions()).sum::<u64>());
+}
+
+#[test]
+fn checkers_tell_of_attributes_beyond_their_arrays() {
+    let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let mut config = Config::new(Chip::Gk110);
+    config.launch.checks = "all".parse().unwrap();
+    let to = notes.clone();
+    config.launch.on_note = Some(Box::new(move |note| to.lock().unwrap().push(note.to_string())));
+    let mut s = Scene::with(config);
+    s.vertices(&rectangle([1.0, 4.0], [2.0, 4.0], RED));
+    s.draw(STRIP, 0, 4).run();
+    assert!(notes.lock().unwrap().is_empty(), "{notes:?}");
+    // The array ends behind the position of the third vertex.
+    let limit = s.vertices.offset + 2 * u64::from(scene::VERTEX_BYTES) + 15;
+    s.push.address(THREE_D, VERTEX_ARRAY_LIMIT_HIGH.at(0), limit);
+    s.draw(STRIP, 0, 4).run();
+    let notes = notes.lock().unwrap();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(
+        notes[0].contains(
+            "attribute 0 of vertex 3 (element 3) lies beyond its array (kernel draw 2, of the vertex"
+        ),
+        "{notes:?}"
+    );
+    assert!(notes[1].contains("attribute 1 of vertex 2 (element 2) lies beyond its array"), "{notes:?}");
+}
+
+#[test]
+fn faults_of_programs_name_draw_and_vertex_or_pixel() {
+    let read = |header, lines: &[&str]| scene::Program::new(header, lines);
+    for chip in Chip::ALL {
+        let mut s = Scene::new(chip);
+        s.vertices(&rectangle([2.0, 4.0], [4.0, 6.0], RED));
+        s.draw(STRIP, 0, 4).run();
+        let header = scene::fragment_header(nvir_isa::header::Interpolation::Flat);
+        s.program(5, scene::FRAGMENT, &read(header, &["MOV R0, RZ", "LD R0, [R0]", "EXIT"]));
+        let fault = s.draw(STRIP, 0, 4).fault();
+        assert!(fault.contains("draw 2: out_of_bounds") && fault.contains("pixel (2, 4)"), "{fault}");
+        let mut s = Scene::new(chip);
+        s.vertices(&rectangle([2.0, 4.0], [4.0, 6.0], RED));
+        let header = scene::Program::pass().header;
+        s.program(1, scene::VERTEX, &read(header, &["MOV R0, RZ", "LD R0, [R0]", "EXIT"]));
+        let fault = s.draw(STRIP, 0, 4).fault();
+        assert!(fault.contains("draw 1: out_of_bounds") && fault.contains("vertex 0"), "{fault}");
+    }
+}
+
+/// Warps of one batch run on any thread; blending and tests do what was drawn in order.
+#[test]
+fn threads_change_no_byte() {
+    const WIDE: u32 = 256;
+    let picture = |threads| {
+        let mut config = Config::new(Chip::Gk104);
+        config.launch.threads = threads;
+        let mut s = scene::Scene::new(config, WIDE, Order::Blocks, 4 * 900);
+        let mut random = nvir::random::Random::new(3);
+        let mut all = Vec::new();
+        for _ in 0..900 {
+            let at: [f32; 3] = [0; 3].map(|_| random.below(WIDE) as f32);
+            let color = [0; 4].map(|_| random.below(9) as f32 / 16.0);
+            all.extend(rectangle([at[0], at[0] + 60.0], [at[1], at[1] + 0.25 * at[2]], color));
+        }
+        s.vertices(&all);
+        s.add().program(5, scene::FRAGMENT, &scene::Program::smooth()).draw(QUADS, 0, 4 * 900);
+        s.run();
+        s.client.words(s.target.offset, (WIDE * WIDE) as usize)
+    };
+    let one = picture(1);
+    assert!(one.iter().filter(|w| **w != 0).count() > 30_000, "much is drawn");
+    assert!(one == picture(4), "four threads");
 }

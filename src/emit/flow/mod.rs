@@ -157,6 +157,41 @@ fn table<T: Clone>(f: &Function, value: T) -> SecondaryMap<BlockId, T> {
     table
 }
 
+/// Where blocks begin.
+struct Labels {
+    first: SecondaryMap<BlockId, Option<Label>>,
+    /// For who goes round in a loop: behind what it pushes.
+    again: SecondaryMap<BlockId, Option<Label>>,
+}
+
+impl Labels {
+    fn first(&self, b: BlockId) -> Operand {
+        Operand::Target(self.first[b].map_or(NONE, |l| l.0))
+    }
+
+    fn again(&self, b: BlockId) -> Operand {
+        Operand::Target(self.again[b].map_or(NONE, |l| l.0))
+    }
+
+    /// The instruction that leaves a block.
+    fn jump(&self, exit: BlockExit, guard: Pred) -> MInst {
+        match exit {
+            BlockExit::Goto(to) => MInst::new(Op::Bra).arg(self.first(to)),
+            BlockExit::Again(to) => MInst::new(Op::Bra).arg(self.again(to)),
+            BlockExit::Sync => {
+                let mut m = MInst::new(Op::Nop);
+                m.sync = true;
+                m
+            }
+            BlockExit::Break => MInst::new(Op::Brk),
+            BlockExit::Continue => MInst::new(Op::Cont),
+            BlockExit::Exit => MInst::new(Op::Exit),
+            BlockExit::Return => MInst::new(Op::Ret),
+        }
+        .guarded(guard)
+    }
+}
+
 impl<B: Body> Flow<'_, B> {
     /// Blocks of a construct are contiguous in the layout, up to its join or exit.
     fn find_constructs(&mut self) {
@@ -476,62 +511,25 @@ impl<B: Body> Flow<'_, B> {
     fn write(&self, start: Label, code: &mut Code) {
         let reachable = self.reachable();
         let order: Vec<BlockId> = self.f.layout.iter().copied().filter(|&b| reachable.contains(b)).collect();
-        let mut labels = table(self.f, None);
-        let mut again = table(self.f, None);
-        for &b in &order {
-            labels[b] = Some(code.new_label());
-            again[b] = if matches!(self.f.blocks[b].merge, Merge::Loop { .. }) {
-                Some(code.new_label())
-            } else {
-                labels[b]
-            };
-        }
-        let target = |l: &SecondaryMap<BlockId, Option<Label>>, b: BlockId| {
-            Operand::Target(l[b].map_or(NONE, |l| l.0))
-        };
+        let labels = self.labels(&order, code);
         code.bind(start);
         for (k, &b) in order.iter().enumerate() {
             let block = &self.f.blocks[b];
             let loc = block.term_loc;
             let line = |inst: MInst| Line::made(Made::Flow, inst, loc);
-            if let Some(l) = labels[b] {
+            if let Some(l) = labels.first[b] {
                 code.bind(l);
             }
-            let head = self.construct(self.heads[b]);
-            if let Some(&Construct {
-                kind: Merge::Loop { exit, cont },
-                stacked,
-                stacked_cont,
-                spin_lock,
-                ..
-            }) = head
-            {
-                let push = |inst: MInst| MBlock {
-                    tail: vec![line(inst)],
-                    falls: true,
-                    library: self.f.library,
-                    ..MBlock::default()
-                };
-                if stacked {
-                    let op = if spin_lock { Op::Ssy } else { Op::Pbk };
-                    code.blocks.push(push(MInst::new(op).arg(target(&labels, exit))));
-                }
-                if let Some(l) = again[b] {
-                    code.bind(l);
-                }
-                if stacked_cont {
-                    let cont =
-                        if self.only_repeats(cont, b) { target(&again, b) } else { target(&labels, cont) };
-                    code.blocks.push(push(MInst::new(Op::Pcnt).arg(cont)));
-                }
-            }
+            self.open_loop(b, &labels, code);
             let mut out = MBlock { library: self.f.library, ..Default::default() };
             self.body.emit(b, &mut out.body);
-            if let Some(&Construct { kind: Merge::If { join }, stacked: true, .. }) = head {
+            if let Some(&Construct { kind: Merge::If { join }, stacked: true, .. }) =
+                self.construct(self.heads[b])
+            {
                 let join = match self.exit(b, join) {
-                    BlockExit::Again(to) => target(&again, to),
-                    BlockExit::Goto(to) => target(&labels, to),
-                    _ => target(&labels, join),
+                    BlockExit::Again(to) => labels.again(to),
+                    BlockExit::Goto(to) => labels.first(to),
+                    _ => labels.first(join),
                 };
                 out.tail.push(line(MInst::new(Op::Ssy).arg(join)));
             }
@@ -544,22 +542,6 @@ impl<B: Body> Flow<'_, B> {
                 }
             }
             let next = order.get(k + 1).copied();
-            let jump = |exit: BlockExit, guard: Pred| -> MInst {
-                match exit {
-                    BlockExit::Goto(to) => MInst::new(Op::Bra).arg(target(&labels, to)),
-                    BlockExit::Again(to) => MInst::new(Op::Bra).arg(target(&again, to)),
-                    BlockExit::Sync => {
-                        let mut m = MInst::new(Op::Nop);
-                        m.sync = true;
-                        m
-                    }
-                    BlockExit::Break => MInst::new(Op::Brk),
-                    BlockExit::Continue => MInst::new(Op::Cont),
-                    BlockExit::Exit => MInst::new(Op::Exit),
-                    BlockExit::Return => MInst::new(Op::Ret),
-                }
-                .guarded(guard)
-            };
             let falls_to = |exit: BlockExit| matches!(exit, BlockExit::Goto(to) if Some(to) == next);
             let (first, rest) = self.exits(b);
             let rest = match first {
@@ -572,21 +554,59 @@ impl<B: Body> Flow<'_, B> {
                     };
                     let (guard, exit, rest) =
                         if falls_to(exit) || swap { (!cond, rest, exit) } else { (cond, exit, rest) };
-                    out.tail.push(line(jump(exit, guard)));
+                    out.tail.push(line(labels.jump(exit, guard)));
                     rest
                 }
             };
             if falls_to(rest) {
                 out.falls = true;
             } else {
-                out.tail.push(line(jump(rest, Pred::T)));
+                out.tail.push(line(labels.jump(rest, Pred::T)));
             }
             out.parts = matches!(block.term, Term::Branch { .. }) && self.body.is_divergent(b);
             code.blocks.push(out);
         }
     }
 
-    /// Whether a exit goes round in a loop that waits for a lock.
+    fn labels(&self, order: &[BlockId], code: &mut Code) -> Labels {
+        let (mut first, mut again) = (table(self.f, None), table(self.f, None));
+        for &b in order {
+            first[b] = Some(code.new_label());
+            let heads_loop = matches!(self.f.blocks[b].merge, Merge::Loop { .. });
+            again[b] = if heads_loop { Some(code.new_label()) } else { first[b] };
+        }
+        Labels { first, again }
+    }
+
+    /// What a loop that begins with a block pushes: its exit once, its continue block for each
+    /// iteration.
+    fn open_loop(&self, b: BlockId, labels: &Labels, code: &mut Code) {
+        let Some(&Construct { kind: Merge::Loop { exit, cont }, stacked, stacked_cont, spin_lock, .. }) =
+            self.construct(self.heads[b])
+        else {
+            return;
+        };
+        let loc = self.f.blocks[b].term_loc;
+        let push = |inst: MInst| MBlock {
+            tail: vec![Line::made(Made::Flow, inst, loc)],
+            falls: true,
+            library: self.f.library,
+            ..MBlock::default()
+        };
+        if stacked {
+            let op = if spin_lock { Op::Ssy } else { Op::Pbk };
+            code.blocks.push(push(MInst::new(op).arg(labels.first(exit))));
+        }
+        if let Some(l) = labels.again[b] {
+            code.bind(l);
+        }
+        if stacked_cont {
+            let cont = if self.only_repeats(cont, b) { labels.again(b) } else { labels.first(cont) };
+            code.blocks.push(push(MInst::new(Op::Pcnt).arg(cont)));
+        }
+    }
+
+    /// Whether an exit goes round in a loop that waits for a lock.
     fn spin_lock(&self, exit: BlockExit) -> bool {
         matches!(exit, BlockExit::Again(header) if self.construct(self.heads[header]).is_some_and(|c| c.spin_lock))
     }

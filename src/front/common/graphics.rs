@@ -12,22 +12,25 @@ use crate::stage::{Semantic, Stage};
 
 /// A place among attributes: an address in bytes, what is added to it, the vertex.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub(crate) struct Place {
+    /// Input or output.
     pub space: Space,
+    /// In bytes.
     pub address: u32,
     /// A multiple of 16.
     pub offset: Option<ValueId>,
+    /// Of which vertex, where there are several.
     pub vertex: Option<ValueId>,
 }
 
 impl Place {
     /// Where a meaning lies that has one place.
-    pub fn of(space: Space, semantic: Semantic) -> Place {
+    pub(crate) fn of(space: Space, semantic: Semantic) -> Place {
         Place { space, address: semantic.address().unwrap_or_default(), offset: None, vertex: None }
     }
 
     /// The memory operand of a component.
-    pub fn component(&self, c: u32) -> MemRef {
+    pub(crate) fn component(&self, c: u32) -> MemRef {
         let mut m = MemRef::new(self.space).with_offset((self.address + 4 * c) as i32);
         m.index = self.vertex;
         if let Some(offset) = self.offset {
@@ -39,7 +42,7 @@ impl Place {
 }
 
 /// The vertex `n` (+ `dynamic`) of the primitive or patch, for loads of its inputs.
-pub fn input_vertex(b: &mut Builder<'_>, n: u32, dynamic: Option<ValueId>) -> ValueId {
+pub(crate) fn input_vertex(b: &mut Builder<'_>, n: u32, dynamic: Option<ValueId>) -> ValueId {
     let mut inst = Inst::new(Op::Vertex, Type::U32);
     if n > 255 {
         let sum = match dynamic {
@@ -55,7 +58,7 @@ pub fn input_vertex(b: &mut Builder<'_>, n: u32, dynamic: Option<ValueId>) -> Va
 }
 
 /// The output vertex `n` (+ `dynamic`) of the patch, for loads of what tessellation control wrote there: its lane.
-pub fn output_vertex(b: &mut Builder<'_>, n: u32, dynamic: Option<ValueId>) -> ValueId {
+pub(crate) fn output_vertex(b: &mut Builder<'_>, n: u32, dynamic: Option<ValueId>) -> ValueId {
     let (lane, own) = (b.sv(Sv::Laneid), b.sv(Sv::InvocationId));
     let first = b.op2(Op::Sub, Type::U32, lane, own);
     let vertex = match dynamic {
@@ -66,7 +69,7 @@ pub fn output_vertex(b: &mut Builder<'_>, n: u32, dynamic: Option<ValueId>) -> V
 }
 
 /// Whether a stage has an input or output of a semantic.
-pub fn exists(stage: Stage, input: bool, s: Semantic) -> bool {
+pub(crate) fn exists(stage: Stage, input: bool, s: Semantic) -> bool {
     use Semantic::*;
     match (stage, input) {
         (Stage::Compute, _) | (Stage::Vertex, true) => true,
@@ -78,7 +81,12 @@ pub fn exists(stage: Stage, input: bool, s: Semantic) -> bool {
 }
 
 /// An interpolated input. `offset`: as [`pixel_offset`] gives it.
-pub fn interpolated(b: &mut Builder<'_>, mem: MemRef, how: Interp, offset: Option<ValueId>) -> ValueId {
+pub(crate) fn interpolated(
+    b: &mut Builder<'_>,
+    mem: MemRef,
+    how: Interp,
+    offset: Option<ValueId>,
+) -> ValueId {
     let ty = if how.mode == InterpMode::Flat { Type::U32 } else { Type::F32 };
     let mut inst = Inst::new(Op::Interp, ty).with_aux(Aux::Interp(how)).with_mem(mem);
     if let (InterpAt::Offset, Some(offset)) = (how.at, offset) {
@@ -89,7 +97,7 @@ pub fn interpolated(b: &mut Builder<'_>, mem: MemRef, how: Interp, offset: Optio
 
 /// A distance from the pixel's middle, in pixels, as interpolation takes it. It is clamped to where the hardware can go,
 /// -0.5 to 0.4375.
-pub fn pixel_offset(b: &mut Builder<'_>, x: Src, y: Src) -> ValueId {
+pub(crate) fn pixel_offset(b: &mut Builder<'_>, x: Src, y: Src) -> ValueId {
     let [x, y] = [x, y].map(|v| {
         let most = b.op2(Op::Min, Type::F32, v, Src::f32(0.4375));
         let clamped = b.op2(Op::Max, Type::F32, most, Src::f32(-0.5));
@@ -100,7 +108,7 @@ pub fn pixel_offset(b: &mut Builder<'_>, x: Src, y: Src) -> ValueId {
 }
 
 /// Where a sample lies, likewise; the pixel's middle where there is one sample only.
-pub fn sample_offset(b: &mut Builder<'_>, sample: Src) -> ValueId {
+pub(crate) fn sample_offset(b: &mut Builder<'_>, sample: Src) -> ValueId {
     let sample = match sample.as_val() {
         Some(v) if sample.is_plain_val() => v,
         _ => b.mov(sample),
@@ -111,7 +119,7 @@ pub fn sample_offset(b: &mut Builder<'_>, sample: Src) -> ValueId {
 }
 
 /// The difference between neighbours in a quad, right minus left or lower minus upper.
-pub fn derivative(b: &mut Builder<'_>, v: Src, vertical: bool) -> ValueId {
+pub(crate) fn derivative(b: &mut Builder<'_>, v: Src, vertical: bool) -> ValueId {
     // Modifiers are carried out first: lanes read each other's registers.
     let v = match v.as_val().filter(|_| v.is_plain_val()) {
         Some(v) => v,
@@ -122,14 +130,14 @@ pub fn derivative(b: &mut Builder<'_>, v: Src, vertical: bool) -> ValueId {
 }
 
 /// Discards the fragment, where a condition holds or always.
-pub fn discard(b: &mut Builder<'_>, guard: Option<Guard>) {
+pub(crate) fn discard(b: &mut Builder<'_>, guard: Option<Guard>) {
     let mut inst = Inst::new(Op::Discard, Type::U32);
     inst.guard = guard;
     b.push(inst);
 }
 
 /// All ones where the fragment belongs to a front face, as 1.0 and -1.0.
-pub fn face_as_float(b: &mut Builder<'_>) -> ValueId {
+pub(crate) fn face_as_float(b: &mut Builder<'_>) -> ValueId {
     let front = b.sv(Sv::FrontFace);
     let one = b.op2(Op::Or, Type::U32, front, 1u32);
     let sign = b.op1(Op::Neg, Type::S32, one);
@@ -137,17 +145,17 @@ pub fn face_as_float(b: &mut Builder<'_>) -> ValueId {
 }
 
 /// What a component of an attribute reads as that the attribute does not have.
-pub fn missing(component: u32) -> Src {
+pub(crate) fn missing(component: u32) -> Src {
     if component == 3 { Src::f32(1.0) } else { Src::imm(0) }
 }
 
 /// Ends a vertex or a strip of a geometry shader; the vertex being made after that.
-pub fn emit_vertex(b: &mut Builder<'_>, what: EmitOp, vertex: ValueId, stream: Src) -> ValueId {
+pub(crate) fn emit_vertex(b: &mut Builder<'_>, what: EmitOp, vertex: ValueId, stream: Src) -> ValueId {
     b.value(Inst::new(Op::Emit, Type::U32).src(vertex).src(stream).with_aux(Aux::Emit(what)))
 }
 
 /// Ends a kernel that leaves values in these registers.
-pub fn return_in(f: &mut Function, results: &[(u8, ValueId)]) -> Term {
+pub(crate) fn return_in(f: &mut Function, results: &[(u8, ValueId)]) -> Term {
     f.results = vec![Class::Gpr; results.len()];
     f.result_regs = results.iter().map(|r| r.0).collect();
     Term::Ret(results.iter().map(|r| r.1).collect())
@@ -157,7 +165,12 @@ pub fn return_in(f: &mut Function, results: &[(u8, ValueId)]) -> Term {
 ///
 /// Colours stand in the order of their numbers, four registers each and none for those that are missing; then the coverage
 /// mask; then the depth, which on Kepler leaves room for the mask.
-pub fn result_register(interface: &Interface, chip: Chip, output: Semantic, component: u8) -> Option<u8> {
+pub(crate) fn result_register(
+    interface: &Interface,
+    chip: Chip,
+    output: Semantic,
+    component: u8,
+) -> Option<u8> {
     let outputs = || interface.outputs.iter().map(|a| a.semantic);
     let colors = |below: u8| {
         let mut numbers: Vec<u8> = outputs()
@@ -184,7 +197,7 @@ pub fn result_register(interface: &Interface, chip: Chip, output: Semantic, comp
 
 /// Clip distances of user clip planes: the planes, which the driver keeps, times the position in the space of the clip
 /// vertex. `bank`: the bank of constants and the offset of the first plane.
-pub fn clip_distances(
+pub(crate) fn clip_distances(
     b: &mut Builder<'_>,
     planes: u8,
     bank: (u8, u16),
@@ -203,7 +216,7 @@ pub fn clip_distances(
 }
 
 /// The output primitive of a geometry shader as [`Properties::strips`](crate::ir::Properties) has it, from OpenGL's number.
-pub fn strips(primitive: u8) -> u8 {
+pub(crate) fn strips(primitive: u8) -> u8 {
     match primitive {
         0 => 1,
         3 => 2,
@@ -212,7 +225,7 @@ pub fn strips(primitive: u8) -> u8 {
 }
 
 /// The clip distances that user clip planes add to the outputs.
-pub fn declare_clip_distances(interface: &mut Interface, planes: u8) {
+pub(crate) fn declare_clip_distances(interface: &mut Interface, planes: u8) {
     for n in 0..planes.div_ceil(4) {
         let mask = (1u16 << (planes - 4 * n).min(4)) as u8 - 1;
         interface.outputs.push(crate::ir::Attribute::new(Semantic::ClipDist(n), mask));
@@ -221,7 +234,7 @@ pub fn declare_clip_distances(interface: &mut Interface, planes: u8) {
 }
 
 /// Whether code for user clip planes belongs into a stage's program: it makes positions, and no clip distances itself.
-pub fn takes_clip_planes(interface: &Interface) -> bool {
+pub(crate) fn takes_clip_planes(interface: &Interface) -> bool {
     let distances = interface.outputs.iter().any(|a| matches!(a.semantic, Semantic::ClipDist(_)));
     matches!(interface.stage, Stage::Vertex | Stage::TessEval | Stage::Geometry)
         && !distances
@@ -229,14 +242,14 @@ pub fn takes_clip_planes(interface: &Interface) -> bool {
 }
 
 /// The output that user clip planes are held against.
-pub fn clip_source(interface: &Interface) -> Option<Semantic> {
+pub(crate) fn clip_source(interface: &Interface) -> Option<Semantic> {
     let has = |s: Semantic| interface.outputs.iter().any(|a| a.semantic == s);
     [Semantic::ClipVertex, Semantic::Position].into_iter().find(|&s| has(s))
 }
 
 /// The components of `mask` of what the framebuffer holds at the fragment: a fetch from a multisampled array that the driver
 /// binds.
-pub fn framebuffer_fetch(b: &mut Builder<'_>, mask: u8) -> List<ValueId, 5> {
+pub(crate) fn framebuffer_fetch(b: &mut Builder<'_>, mask: u8) -> List<ValueId, 5> {
     let at = |semantic| Place::of(Space::Input, semantic);
     let linear = Interp { mode: InterpMode::Linear, at: InterpAt::Center };
     let mut coords: Vec<ValueId> = (0..2)
@@ -259,6 +272,6 @@ pub fn framebuffer_fetch(b: &mut Builder<'_>, mask: u8) -> List<ValueId, 5> {
 }
 
 /// Whether a predicate holds where a float is below zero; not where it is no number.
-pub fn below_zero(b: &mut Builder<'_>, v: Src) -> ValueId {
+pub(crate) fn below_zero(b: &mut Builder<'_>, v: Src) -> ValueId {
     b.setp(Cond::Lt, Type::F32, v, Src::f32(0.0))
 }

@@ -6,7 +6,7 @@ use crate::ir::{Dim, Ext, Inst, List, Op, Order, Surf, Type, ValueId};
 
 /// An access to image 0 of that dimension, in layers if it is an array, without coordinates and data, of the type that its
 /// format has.
-pub fn access((dim, array): (Dim, bool), format: Option<Format>, order: Order) -> Surf {
+pub(crate) fn access((dim, array): (Dim, bool), format: Option<Format>, order: Order) -> Surf {
     Surf {
         dim,
         array,
@@ -26,7 +26,7 @@ pub fn access((dim, array): (Dim, bool), format: Option<Format>, order: Order) -
 }
 
 /// The type of channels where the access does not say one.
-pub fn channel_type(format: Option<Format>) -> Type {
+pub(crate) fn channel_type(format: Option<Format>) -> Type {
     match format.map(Format::kind) {
         Some(Kind::Sint) => Type::S32,
         Some(Kind::Uint) => Type::U32,
@@ -35,7 +35,7 @@ pub fn channel_type(format: Option<Format>) -> Type {
 }
 
 /// Appends the access; so many words that it gives.
-pub fn emit(b: &mut Builder<'_>, op: Op, surf: Surf, results: usize) -> List<ValueId, 5> {
+pub(crate) fn emit(b: &mut Builder<'_>, op: Op, surf: Surf, results: usize) -> List<ValueId, 5> {
     // The type of the instruction is that of one component.
     let ty = if surf.ty == Type::B128 { Type::U32 } else { surf.ty };
     let mut inst = Inst::new(op, ty);

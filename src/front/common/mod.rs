@@ -4,10 +4,10 @@
 //! Values are operands of the IR, but for [`emit`], where readers of vectors share what a component is. Diagnostics are the
 //! readers' own.
 
-pub mod convert;
-pub mod emit;
-pub mod graphics;
-pub mod image;
-pub mod lanes;
-pub mod ssa;
-pub mod texture;
+pub(crate) mod convert;
+pub(crate) mod emit;
+pub(crate) mod graphics;
+pub(crate) mod image;
+pub(crate) mod lanes;
+pub(crate) mod ssa;
+pub(crate) mod texture;

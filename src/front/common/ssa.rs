@@ -25,11 +25,11 @@ use crate::ir::{BlockId, Class, Def, Edge, Function, Inst, Op, Term, Type, Value
 
 /// Loops of a function from which on it should be stated where variables are written ([`Ssa::written_at`]): a few, however they
 /// nest, make fewer parameters that have to be removed than the statement costs.
-pub const MANY_LOOPS: usize = 8;
+pub(crate) const MANY_LOOPS: usize = 8;
 
 /// A variable of the source program that one register can hold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Var(u32);
+pub(crate) struct Var(u32);
 
 /// An edge into a block: where it comes from, and which of that block's edges it is.
 #[derive(Clone, Copy)]
@@ -100,7 +100,7 @@ const LONG_WAY: usize = 16;
 
 /// The state of one function.
 #[derive(Default)]
-pub struct Ssa {
+pub(crate) struct Ssa {
     vars: Vec<Variable>,
     /// For each write, the time of the one before of the same variable.
     writes: Vec<u32>,
@@ -127,11 +127,13 @@ pub struct Ssa {
 }
 
 impl Ssa {
-    pub fn new() -> Ssa {
+    /// No variables.
+    pub(crate) fn new() -> Ssa {
         Ssa { vars: Vec::with_capacity(32), writes: Vec::with_capacity(64), ..Ssa::default() }
     }
 
-    pub fn var(&mut self, class: Class) -> Var {
+    /// A new variable.
+    pub(crate) fn var(&mut self, class: Class) -> Var {
         self.vars.push(Variable {
             class,
             last: LastWrite { time: NEVER, out_of_order: false },
@@ -145,14 +147,14 @@ impl Ssa {
 
     /// States where in the source a variable is written while a loop is open, in ascending order: places are any numbers that
     /// ascend along the text. Of a variable without such a statement every loop may write it.
-    pub fn written_at(&mut self, var: Var, places: Vec<u32>) {
+    pub(crate) fn written_at(&mut self, var: Var, places: Vec<u32>) {
         debug_assert!(places.is_sorted());
         self.vars[var.0 as usize].writers = Some(places);
     }
 
     /// Begins a loop, when something goes to its header and before that ends: the part of the source from `begin` up to
     /// `end`. It ends when its header is sealed. Loops nest.
-    pub fn begin_loop(&mut self, header: BlockId, begin: u32, end: u32) {
+    pub(crate) fn begin_loop(&mut self, header: BlockId, begin: u32, end: u32) {
         self.loops.push(OpenLoop { header, begin, end });
     }
 
@@ -175,8 +177,9 @@ impl Ssa {
         if open && inner { self.preds[header].first().map(|p| p.from) } else { None }
     }
 
+    /// The variable has a value from here on.
     #[inline]
-    pub fn write(&mut self, block: BlockId, var: Var, value: ValueId) {
+    pub(crate) fn write(&mut self, block: BlockId, var: Var, value: ValueId) {
         if self.open != block.into() && self.entered(block) && self.places[block].ended == 0 {
             self.open = block.into();
         }
@@ -210,7 +213,7 @@ impl Ssa {
 
     /// The value of a variable at the current end of a block.
     #[inline]
-    pub fn read(&mut self, func: &mut Function, block: BlockId, var: Var) -> ValueId {
+    pub(crate) fn read(&mut self, func: &mut Function, block: BlockId, var: Var) -> ValueId {
         let v = &self.vars[var.0 as usize];
         if v.recent == block.into() { v.value } else { self.find_value(func, block, var) }
     }
@@ -363,25 +366,32 @@ impl Ssa {
     }
 
     /// Ends `from` with a jump.
-    pub fn jump(&mut self, func: &mut Function, from: BlockId, to: BlockId) {
+    pub(crate) fn jump(&mut self, func: &mut Function, from: BlockId, to: BlockId) {
         func.blocks[from].term = Term::Jump(Edge::to(to));
         self.edge(from, 0, to);
     }
 
     /// Ends `from` with a branch on a predicate.
-    pub fn branch(&mut self, func: &mut Function, from: BlockId, cond: ValueId, then: BlockId, els: BlockId) {
+    pub(crate) fn branch(
+        &mut self,
+        func: &mut Function,
+        from: BlockId,
+        cond: ValueId,
+        then: BlockId,
+        els: BlockId,
+    ) {
         func.blocks[from].term = Term::Branch { cond, not: false, then: Edge::to(then), els: Edge::to(els) };
         self.edge(from, 0, then);
         self.edge(from, 1, els);
     }
 
     /// Whether anything goes to a block.
-    pub fn is_reached(&self, block: BlockId) -> bool {
+    pub(crate) fn is_reached(&self, block: BlockId) -> bool {
         !self.preds[block].is_empty()
     }
 
     /// States that all predecessors of a block are known.
-    pub fn seal(&mut self, func: &mut Function, block: BlockId) {
+    pub(crate) fn seal(&mut self, func: &mut Function, block: BlockId) {
         if self.sealed.insert(block) {
             self.loops.pop_if(|l| l.header == block);
             self.places[block].sealed = self.now();
@@ -469,7 +479,7 @@ impl Ssa {
     }
 
     /// Completes the function. Every block must have been sealed.
-    pub fn finish(mut self, func: &mut Function) {
+    pub(crate) fn finish(mut self, func: &mut Function) {
         debug_assert!(func.layout.iter().all(|&b| self.sealed.contains(b)), "a block was not sealed");
         let alias = self.single_values(func);
         let find = |v: ValueId| alias[v].expand().unwrap_or(v);

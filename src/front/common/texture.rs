@@ -5,7 +5,7 @@ use crate::ir::{Dim, Ext, Inst, List, Op, Tex, TexOp, Type, ValueId};
 
 /// An operation on texture 0 of that dimension, in layers if it is an array, with sampler 0, that gives nothing yet and has no
 /// operands.
-pub fn access(op: TexOp, (dim, array): (Dim, bool), ty: Type) -> Tex {
+pub(crate) fn access(op: TexOp, (dim, array): (Dim, bool), ty: Type) -> Tex {
     Tex {
         op,
         dim,
@@ -25,7 +25,7 @@ pub fn access(op: TexOp, (dim, array): (Dim, bool), ty: Type) -> Tex {
 }
 
 /// Offsets in texels that an instruction holds itself: three constants from -8 to 7 at most. `None`: they need an operand.
-pub fn near_offset(offsets: impl IntoIterator<Item = Option<u32>>) -> Option<[i8; 3]> {
+pub(crate) fn near_offset(offsets: impl IntoIterator<Item = Option<u32>>) -> Option<[i8; 3]> {
     let mut all = [0; 3];
     for (to, n) in all.iter_mut().zip(offsets) {
         *to = n.map(|n| n as i32).filter(|n| (-8..8).contains(n))? as i8;
@@ -34,7 +34,7 @@ pub fn near_offset(offsets: impl IntoIterator<Item = Option<u32>>) -> Option<[i8
 }
 
 /// Appends the operation; what it gives for each component of its mask.
-pub fn emit(b: &mut Builder<'_>, tex: Tex) -> List<ValueId, 5> {
+pub(crate) fn emit(b: &mut Builder<'_>, tex: Tex) -> List<ValueId, 5> {
     let mut inst = Inst::new(Op::Tex, tex.ty);
     for _ in 0..tex.mask.count_ones() {
         inst.dsts.push(b.gpr());

@@ -209,12 +209,12 @@ impl<'s> Function<'s> {
     }
 
     /// Source `i` of a run.
-    pub fn src_id(&self, range: Range, i: u32) -> SrcId {
+    pub(crate) fn src_id(&self, range: Range, i: u32) -> SrcId {
         SrcId(range.start + i)
     }
 
     /// Loads of components of 8 or 16 bits whose readers take them for signed numbers rather than unsigned ones.
-    pub fn signed_loads(&self) -> FxHashSet<u32> {
+    pub(crate) fn signed_loads(&self) -> FxHashSet<u32> {
         let mut votes: FxHashMap<u32, i32> = FxHashMap::default();
         for (node, _) in &self.body {
             match node {
@@ -246,7 +246,7 @@ impl<'s> Function<'s> {
     }
 
     /// Whether scratch memory is accessed at addresses that are not constants.
-    pub fn indexes_scratch(&self) -> bool {
+    pub(crate) fn indexes_scratch(&self) -> bool {
         let constants: FxHashSet<u32> = self
             .body
             .iter()
@@ -266,7 +266,7 @@ impl<'s> Function<'s> {
     }
 
     /// Where a component of one of some values is read, if anything reads it.
-    pub fn read_of(&self, values: &FxHashSet<u32>, component: usize) -> Option<Span> {
+    pub(crate) fn read_of(&self, values: &FxHashSet<u32>, component: usize) -> Option<Span> {
         let copies = self.copies.iter().map(|(_, s)| s).chain(self.phis.iter().map(|(_, s)| s));
         let textures = self.tex_srcs.iter().map(|(_, s)| s);
         let reads = |s: &&Src| {
@@ -288,7 +288,7 @@ impl<'s> Function<'s> {
     }
 
     /// For each register that is written, the nodes that do, in ascending order.
-    pub fn register_writers(&self) -> FxHashMap<u32, Vec<u32>> {
+    pub(crate) fn register_writers(&self) -> FxHashMap<u32, Vec<u32>> {
         let mut writers: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (at, (node, _)) in self.body.iter().enumerate() {
             let copies = match node {
@@ -305,7 +305,7 @@ impl<'s> Function<'s> {
     }
 
     /// Registers that are indexed by a value somewhere in the body.
-    pub fn indexed_registers(&self) -> FxHashSet<u32> {
+    pub(crate) fn indexed_registers(&self) -> FxHashSet<u32> {
         let dests = self.body.iter().filter_map(|(node, _)| Function::dest(node));
         let written = dests.chain(self.copies.iter().map(|(d, _)| *d)).filter_map(|d| match d {
             Dest::Reg(reg, _) => Some(reg),

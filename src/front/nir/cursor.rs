@@ -6,50 +6,50 @@
 
 use crate::diag::{Diagnostic, Span};
 
-pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+pub(super) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
-pub struct Cursor<'s> {
+pub(super) struct Cursor<'s> {
     pub text: &'s str,
     pub pos: usize,
 }
 
 impl<'s> Cursor<'s> {
-    pub fn new(text: &'s str) -> Cursor<'s> {
+    pub(super) fn new(text: &'s str) -> Cursor<'s> {
         Cursor { text, pos: 0 }
     }
 
-    pub fn at_end(&self) -> bool {
+    pub(super) fn at_end(&self) -> bool {
         self.pos >= self.text.len()
     }
 
     /// The byte here; 0 at the end (a NUL in a text is no token either).
-    pub fn peek(&self) -> u8 {
+    pub(super) fn peek(&self) -> u8 {
         self.text.as_bytes().get(self.pos).copied().unwrap_or(0)
     }
 
-    pub fn peek_at(&self, ahead: usize) -> u8 {
+    pub(super) fn peek_at(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.pos + ahead).copied().unwrap_or(0)
     }
 
     /// What is left.
-    pub fn rest(&self) -> &'s [u8] {
+    pub(super) fn rest(&self) -> &'s [u8] {
         &self.text.as_bytes()[self.pos.min(self.text.len())..]
     }
 
     /// What is left of the line.
-    pub fn rest_of_line(&self) -> &'s str {
+    pub(super) fn rest_of_line(&self) -> &'s str {
         let rest = self.rest();
         let len = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
         &self.text[self.pos..self.pos + len]
     }
 
-    pub fn at_line_end(&self) -> bool {
+    pub(super) fn at_line_end(&self) -> bool {
         self.at_end() || self.peek() == b'\n'
     }
 
     /// Passes over blanks and comments, not over the end of the line (though a `/*` comment may span lines).
     #[inline]
-    pub fn space(&mut self) {
+    pub(super) fn space(&mut self) {
         // Mostly there is a blank, or nothing to pass over.
         self.pos += usize::from(self.peek() == b' ');
         if matches!(self.peek(), b' ' | b'\t' | b'\r' | b'/') {
@@ -77,13 +77,13 @@ impl<'s> Cursor<'s> {
     }
 
     /// Goes to the end of the line.
-    pub fn skip_line(&mut self) {
+    pub(super) fn skip_line(&mut self) {
         let rest = self.rest();
         self.pos += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
     }
 
     /// Goes to the first line, from here on, that holds something else than blanks and comments.
-    pub fn next_line(&mut self) {
+    pub(super) fn next_line(&mut self) {
         loop {
             self.space();
             if self.peek() != b'\n' || self.at_end() {
@@ -94,7 +94,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Passes over `byte` if it comes next.
-    pub fn eat(&mut self, byte: u8) -> bool {
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
         self.space();
         let hit = self.peek() == byte && !self.at_end();
         self.pos += usize::from(hit);
@@ -102,7 +102,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Passes over the word if it comes next.
-    pub fn eat_word(&mut self, word: &str) -> bool {
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
         self.space();
         let hit = self.rest().starts_with(word.as_bytes())
             && !self.text.as_bytes().get(self.pos + word.len()).is_some_and(|&b| is_word(b));
@@ -110,12 +110,12 @@ impl<'s> Cursor<'s> {
         hit
     }
 
-    pub fn expect(&mut self, byte: u8) -> Result<()> {
+    pub(super) fn expect(&mut self, byte: u8) -> Result<()> {
         if self.eat(byte) { Ok(()) } else { Err(self.expected(&format!("`{}`", byte as char))) }
     }
 
     /// Letters, digits and underscores; empty if there are none.
-    pub fn word(&mut self) -> &'s str {
+    pub(super) fn word(&mut self) -> &'s str {
         self.space();
         let rest = self.rest();
         let len = rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len());
@@ -123,13 +123,13 @@ impl<'s> Cursor<'s> {
         &self.text[self.pos - len..self.pos]
     }
 
-    pub fn expect_word(&mut self, what: &str) -> Result<&'s str> {
+    pub(super) fn expect_word(&mut self, what: &str) -> Result<&'s str> {
         let word = self.word();
         if word.is_empty() { Err(self.expected(what)) } else { Ok(word) }
     }
 
     /// Up to (not including) the first of `stops` or the end of the line, trimmed.
-    pub fn until(&mut self, stops: &[u8]) -> &'s str {
+    pub(super) fn until(&mut self, stops: &[u8]) -> &'s str {
         let rest = self.rest();
         let len = rest.iter().position(|b| *b == b'\n' || stops.contains(b)).unwrap_or(rest.len());
         self.pos += len;
@@ -137,7 +137,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// A number without sign, decimal or after `0x` hexadecimal.
-    pub fn number(&mut self) -> Result<u64> {
+    pub(super) fn number(&mut self) -> Result<u64> {
         self.space();
         let (radix, skip) = if self.rest().starts_with(b"0x") { (16, 2) } else { (10, 0) };
         if radix == 10
@@ -158,7 +158,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    pub fn number32(&mut self) -> Result<u32> {
+    pub(super) fn number32(&mut self) -> Result<u32> {
         self.space();
         let start = self.pos;
         let n = self.number()?;
@@ -170,7 +170,7 @@ impl<'s> Cursor<'s> {
         })
     }
 
-    pub fn signed(&mut self) -> Result<i64> {
+    pub(super) fn signed(&mut self) -> Result<i64> {
         self.space();
         let negative = self.peek() == b'-';
         self.pos += usize::from(negative || self.peek() == b'+');
@@ -179,14 +179,14 @@ impl<'s> Cursor<'s> {
     }
 
     /// The span of what is next, for a message: a word, else one character.
-    pub fn here(&self) -> Span {
+    pub(super) fn here(&self) -> Span {
         let rest = &self.text[self.pos.min(self.text.len())..];
         let word = rest.bytes().position(|b| !is_word(b)).unwrap_or(rest.len());
         let len = if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) };
         Span::new(self.pos, self.pos + len)
     }
 
-    pub fn expected(&mut self, what: &str) -> Box<Diagnostic> {
+    pub(super) fn expected(&mut self, what: &str) -> Box<Diagnostic> {
         self.space();
         let found = if self.at_end() {
             "the end of the text".to_string()
@@ -229,6 +229,6 @@ static WORD: [bool; 256] = {
     table
 };
 
-pub fn is_word(b: u8) -> bool {
+pub(super) fn is_word(b: u8) -> bool {
     WORD[usize::from(b)]
 }

@@ -17,7 +17,7 @@ use crate::stage::{Semantic, Stage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The stage that a text's word means, if it is one that is compiled.
-pub fn stage(word: names::Stage) -> Option<Stage> {
+pub(super) fn stage(word: names::Stage) -> Option<Stage> {
     Some(match word {
         names::Stage::Vertex => Stage::Vertex,
         names::Stage::TessCtrl => Stage::TessControl,
@@ -30,7 +30,7 @@ pub fn stage(word: names::Stage) -> Option<Stage> {
 }
 
 /// What a location means in a stage. Inputs of vertex shaders are known by the number of their register.
-pub fn semantic(stage: Stage, input: bool, base: u32, location: u32) -> Option<Semantic> {
+pub(super) fn semantic(stage: Stage, input: bool, base: u32, location: u32) -> Option<Semantic> {
     match (stage, input) {
         (Stage::Vertex, true) => u8::try_from(base).ok().filter(|n| *n < 32).map(Semantic::Generic),
         _ => locations::semantic(stage, input, location).filter(|s| graphics::exists(stage, input, *s)),
@@ -38,7 +38,7 @@ pub fn semantic(stage: Stage, input: bool, base: u32, location: u32) -> Option<S
 }
 
 /// How an input is interpolated that is declared, or asked for, in a way.
-pub fn mode(how: Interpolation, semantic: Semantic) -> InterpMode {
+pub(super) fn mode(how: Interpolation, semantic: Semantic) -> InterpMode {
     match (how, semantic) {
         (_, Semantic::Position) => InterpMode::Linear,
         (_, Semantic::PrimitiveId | Semantic::Layer | Semantic::ViewportIndex | Semantic::Face)
@@ -66,7 +66,7 @@ fn system_semantic(value: System) -> Option<Semantic> {
 
 /// The interface, and what else the lowering of a graphics stage must know beforehand.
 #[derive(Debug)]
-pub struct Stages {
+pub(super) struct Stages {
     pub interface: Interface,
     /// Components of outputs that are stored somewhere.
     pub written: FxHashMap<Semantic, u8>,
@@ -77,7 +77,11 @@ pub struct Stages {
 }
 
 /// Reads declarations, properties, options and code.
-pub fn stages(shader: &Shader<'_>, stage: Stage, options: &StageOptions) -> Result<Stages, Diagnostics> {
+pub(super) fn stages(
+    shader: &Shader<'_>,
+    stage: Stage,
+    options: &StageOptions,
+) -> Result<Stages, Diagnostics> {
     let stages = Stages {
         interface: Interface::new(stage),
         written: FxHashMap::default(),
@@ -383,7 +387,7 @@ fn third_coordinate(f: &Function<'_>) -> Result<(), Diagnostics> {
 }
 
 /// The second of two colours that are blended is a colour of its own.
-pub fn second_color(semantic: Semantic) -> Semantic {
+pub(super) fn second_color(semantic: Semantic) -> Semantic {
     match semantic {
         Semantic::Color(n) => Semantic::Color(n + 1),
         other => other,

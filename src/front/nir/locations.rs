@@ -7,6 +7,7 @@ use crate::stage::{Semantic, Stage};
 /// What an access says of an input or output (`io location=32 slots=1`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location {
+    /// As the text has it.
     pub number: u32,
     /// Vectors that the access may reach.
     pub slots: u32,
@@ -55,10 +56,10 @@ const NAMES: &[(&str, u32, u32)] = &[
 ];
 
 /// The input of a vertex shader that edge flags are copied from.
-pub const EDGE_FLAG: u32 = 31;
+pub(crate) const EDGE_FLAG: u32 = 31;
 
 /// The result of a fragment shader that goes to all colour targets.
-pub const COLOR_EVERYWHERE: u32 = 2;
+pub(crate) const COLOR_EVERYWHERE: u32 = 2;
 
 /// The number of a location, which texts give by number or by name.
 pub fn number(text: &str) -> Option<u32> {

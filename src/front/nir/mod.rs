@@ -4,18 +4,24 @@
 //! is asked for. What NIR has of opcodes and
 //! intrinsics stands in two tables, [`alu`] and [`intrinsics`]; what its other words mean, in [`names`] and [`types`].
 
+#[expect(missing_docs, reason = "variants are NIR's opcodes")]
 pub mod alu;
+#[expect(missing_docs, reason = "fields and variants are named as the text has them")]
 pub mod ast;
 mod cursor;
+#[expect(missing_docs, reason = "fields and variants are named as the text has them")]
 pub mod indices;
 mod interface;
+#[expect(missing_docs, reason = "variants are NIR's intrinsics")]
 pub mod intrinsics;
 pub mod locations;
 mod lower;
+#[expect(missing_docs, reason = "fields and variants are named as the text has them")]
 pub mod names;
 mod operands;
 pub mod options;
 mod parse;
+#[expect(missing_docs, reason = "fields and variants are named as the text has them")]
 pub mod types;
 mod validate;
 

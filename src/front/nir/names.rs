@@ -221,7 +221,7 @@ flags! {
 
 impl Access {
     /// Of the number that 22.3 prints.
-    pub const fn from_number(bits: u32) -> Access {
+    pub(crate) const fn from_number(bits: u32) -> Access {
         Access(bits & 0x7f)
     }
 }

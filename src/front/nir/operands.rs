@@ -22,7 +22,7 @@ impl Bits {
     /// A boolean, before or after `nir_lower_bool_to_int32`, or to a smaller size.
     pub const BOOL: Bits = Bits::Of(1 | 8 | 16 | 32);
     pub const B32: Bits = Bits::Of(32);
-    pub const B32_64: Bits = Bits::Of(32 | 64);
+    pub(crate) const B32_64: Bits = Bits::Of(32 | 64);
 }
 
 /// How many components there are.
@@ -82,66 +82,66 @@ const fn from(what: &'static str, from: Origin) -> Operand {
 
 // ---- sources
 
-pub const ADDRESS: Operand = operand("address", Bits::B32_64, Comps::N(1));
-pub const ADDRESS_2X32: Operand = operand("address", Bits::B32, Comps::N(2));
-pub const BUFFER: Operand = word("buffer's number");
-pub const OFFSET: Operand = word("offset");
-pub const BOUND: Operand = word("bound");
-pub const VERTEX: Operand = word("vertex");
-pub const BYTES: Operand = operand("number of bytes", Bits::B32_64, Comps::N(1));
-pub const STORED: Operand = operand("value to store", Bits::BYTES, Comps::Vector);
-pub const STORED_TO_SLOT: Operand = operand("value to store", Bits::BYTES, Comps::Vec4);
-pub const STORED_ANY: Operand = operand("value to store", Bits::ANY, Comps::Vector);
+pub(super) const ADDRESS: Operand = operand("address", Bits::B32_64, Comps::N(1));
+pub(super) const ADDRESS_2X32: Operand = operand("address", Bits::B32, Comps::N(2));
+pub(super) const BUFFER: Operand = word("buffer's number");
+pub(super) const OFFSET: Operand = word("offset");
+pub(super) const BOUND: Operand = word("bound");
+pub(super) const VERTEX: Operand = word("vertex");
+pub(super) const BYTES: Operand = operand("number of bytes", Bits::B32_64, Comps::N(1));
+pub(super) const STORED: Operand = operand("value to store", Bits::BYTES, Comps::Vector);
+pub(super) const STORED_TO_SLOT: Operand = operand("value to store", Bits::BYTES, Comps::Vec4);
+pub(super) const STORED_ANY: Operand = operand("value to store", Bits::ANY, Comps::Vector);
 /// Of an atomic.
-pub const DATA: Operand = operand("data", Bits::BYTES, Comps::N(1));
-pub const CONDITION: Operand = operand("condition", Bits::BOOL, Comps::N(1));
-pub const SAMPLE: Operand = word("sample");
-pub const LEVEL: Operand = word("level");
-pub const PIXEL_OFFSET: Operand = operand("offset in the pixel", Bits::B32, Comps::N(2));
-pub const BARYCENTRIC: Operand = operand("barycentric coordinates", Bits::B32, Comps::N(2));
-pub const VECTOR: Operand = operand("value", Bits::ANY, Comps::Vector);
+pub(super) const DATA: Operand = operand("data", Bits::BYTES, Comps::N(1));
+pub(super) const CONDITION: Operand = operand("condition", Bits::BOOL, Comps::N(1));
+pub(super) const SAMPLE: Operand = word("sample");
+pub(super) const LEVEL: Operand = word("level");
+pub(super) const PIXEL_OFFSET: Operand = operand("offset in the pixel", Bits::B32, Comps::N(2));
+pub(super) const BARYCENTRIC: Operand = operand("barycentric coordinates", Bits::B32, Comps::N(2));
+pub(super) const VECTOR: Operand = operand("value", Bits::ANY, Comps::Vector);
 /// Four components before 23.1, later one may do for warps of 32 lanes.
-pub const BALLOT: Operand = operand("ballot", Bits::B32_64, Comps::Any);
-pub const LANE: Operand = word("lane");
-pub const IMAGE: Operand = operand("image's number", Bits::B32, Comps::N(1));
-pub const IMAGE_HANDLE: Operand = operand("image's handle", Bits::B32_64, Comps::Any);
-pub const COORDINATES: Operand = operand("coordinates", Bits::B32, Comps::N(4));
-pub const TEXEL: Operand = operand("texel", Bits::BYTES, Comps::Vec4);
-pub const DEREF: Operand = from("pointer", Origin::Deref);
-pub const REGISTER: Operand = from("register", Origin::Register);
+pub(super) const BALLOT: Operand = operand("ballot", Bits::B32_64, Comps::Any);
+pub(super) const LANE: Operand = word("lane");
+pub(super) const IMAGE: Operand = operand("image's number", Bits::B32, Comps::N(1));
+pub(super) const IMAGE_HANDLE: Operand = operand("image's handle", Bits::B32_64, Comps::Any);
+pub(super) const COORDINATES: Operand = operand("coordinates", Bits::B32, Comps::N(4));
+pub(super) const TEXEL: Operand = operand("texel", Bits::BYTES, Comps::Vec4);
+pub(super) const DEREF: Operand = from("pointer", Origin::Deref);
+pub(super) const REGISTER: Operand = from("register", Origin::Register);
 
 // ---- results
 
 /// Of a load from memory.
-pub const LOADED: Option<Operand> = Some(operand("result", Bits::BYTES, Comps::Vector));
+pub(super) const LOADED: Option<Operand> = Some(operand("result", Bits::BYTES, Comps::Vector));
 /// Of a load from a slot of an input or output, or from an image.
-pub const LOADED_VEC4: Option<Operand> = Some(operand("result", Bits::BYTES, Comps::Vec4));
-pub const ANY: Option<Operand> = Some(operand("result", Bits::ANY, Comps::Vector));
+pub(super) const LOADED_VEC4: Option<Operand> = Some(operand("result", Bits::BYTES, Comps::Vec4));
+pub(super) const ANY: Option<Operand> = Some(operand("result", Bits::ANY, Comps::Vector));
 /// As the first source, component by component.
-pub const LIKE_FIRST: Option<Operand> = Some(operand("result", Bits::OfSource(0), Comps::Vector));
-pub const BOOL: Option<Operand> = number(1, Bits::BOOL);
+pub(super) const LIKE_FIRST: Option<Operand> = Some(operand("result", Bits::OfSource(0), Comps::Vector));
+pub(super) const BOOL: Option<Operand> = number(1, Bits::BOOL);
 
 /// So many components of so many bits.
-pub const fn number(comps: u8, bits: Bits) -> Option<Operand> {
+pub(super) const fn number(comps: u8, bits: Bits) -> Option<Operand> {
     Some(operand("result", bits, Comps::N(comps)))
 }
 
 /// So many components of 32 bits.
-pub const fn words(comps: u8) -> Option<Operand> {
+pub(super) const fn words(comps: u8) -> Option<Operand> {
     number(comps, Bits::B32)
 }
 
 /// The same of addresses' size, where the program wants it.
-pub const fn wide(comps: u8) -> Option<Operand> {
+pub(super) const fn wide(comps: u8) -> Option<Operand> {
     number(comps, Bits::B32_64)
 }
 
 /// Of an image, by dimension.
-pub const SIZES: Option<Operand> = Some(operand("result", Bits::B32, Comps::Vec4));
+pub(super) const SIZES: Option<Operand> = Some(operand("result", Bits::B32, Comps::Vec4));
 /// As many components as the program wants.
-pub const MASK: Option<Operand> = Some(operand("result", Bits::B32_64, Comps::Vector));
+pub(super) const MASK: Option<Operand> = Some(operand("result", Bits::B32_64, Comps::Vector));
 
 /// What an atomic gives back, like its data, which is the source of that number.
-pub const fn like(source: u8) -> Option<Operand> {
+pub(super) const fn like(source: u8) -> Option<Operand> {
     number(1, Bits::OfSource(source))
 }

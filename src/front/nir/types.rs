@@ -70,7 +70,7 @@ impl<'s> Types<'s> {
     }
 
     /// What the elements of an array are, however many dimensions it has, and how many they are.
-    pub fn flattened(&self, mut id: TypeId) -> (Type, u32) {
+    pub(crate) fn flattened(&self, mut id: TypeId) -> (Type, u32) {
         let mut count = 1u32;
         loop {
             match self.get(id) {

@@ -73,7 +73,7 @@ impl Program {
     }
 
     /// Where a property is set.
-    pub fn property_span(&self, p: Property) -> Option<Span> {
+    pub(crate) fn property_span(&self, p: Property) -> Option<Span> {
         self.props.iter().find(|(name, ..)| *name == p).map(|&(.., span)| span)
     }
 
@@ -135,7 +135,7 @@ impl Program {
     }
 
     /// Where the properties declare that.
-    pub fn block_size_span(&self) -> Span {
+    pub(crate) fn block_size_span(&self) -> Span {
         use Property::*;
         let of_block = |p| matches!(p, CsFixedBlockWidth | CsFixedBlockHeight | CsFixedBlockDepth);
         let spans = self.props.iter().filter(|(p, ..)| of_block(*p)).map(|&(.., span)| span);

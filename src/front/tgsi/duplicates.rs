@@ -7,7 +7,7 @@ use super::ast::*;
 use crate::diag::{Diagnostic, Diagnostics, Span};
 
 /// Reports everything that is said twice.
-pub fn check(ast: &Program, diags: &mut Diagnostics) {
+pub(super) fn check(ast: &Program, diags: &mut Diagnostics) {
     let mut found: Vec<(Span, Span, String)> = properties(ast);
     // Registers of which parts are declared apart are few: component by component only where registers come twice.
     let mut registers = Vec::new();

@@ -52,7 +52,7 @@ struct Matcher<'a> {
 }
 
 /// Matches IF with ENDIF and so on, and labels with subroutines.
-pub fn resolve(code: &[Head], diags: &mut Diagnostics) -> Vec<u32> {
+pub(super) fn resolve(code: &[Head], diags: &mut Diagnostics) -> Vec<u32> {
     let partner = (0..code.len() as u32).collect();
     let mut m = Matcher {
         code,

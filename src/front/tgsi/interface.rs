@@ -22,6 +22,7 @@ pub fn stage(ast: &Program) -> Stage {
 /// The interface, and where registers stand in it.
 #[derive(Default, Debug)]
 pub struct Registers {
+    /// What the IR declares of them.
     pub interface: Interface,
     inputs: Vec<Option<u16>>,
     outputs: Vec<Option<u16>>,
@@ -230,7 +231,7 @@ fn all(semantic: Semantic) -> u8 {
 }
 
 /// What a TGSI semantic means.
-pub fn semantic_of(s: ast::Semantic, index: u32) -> Option<Semantic> {
+pub(crate) fn semantic_of(s: ast::Semantic, index: u32) -> Option<Semantic> {
     let index = u8::try_from(index).ok()?;
     match s {
         ast::Semantic::PrimId => Some(Semantic::PrimitiveId),

@@ -8,7 +8,7 @@
 use crate::diag::Span;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(super) enum Kind {
     Word,
     /// One of `.,[](){}+-|:`
     Punct,
@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Token {
+pub(super) struct Token {
     pub kind: Kind,
     pub span: Span,
     /// It is the first of its line.
@@ -30,7 +30,7 @@ pub struct Token {
 /// A place between two tokens. What follows it is not made into a token before somebody asks: the parser looks at its
 /// first byte.
 #[derive(Clone, Copy)]
-pub struct Lexer<'s> {
+pub(super) struct Lexer<'s> {
     text: &'s str,
     /// Where the next token begins, or the end of the text.
     pos: usize,
@@ -86,33 +86,33 @@ fn is_word(b: u8) -> bool {
 }
 
 impl<'s> Lexer<'s> {
-    pub fn new(text: &'s str) -> Lexer<'s> {
+    pub(super) fn new(text: &'s str) -> Lexer<'s> {
         let mut lexer = Lexer { text, pos: 0, end: 0 };
         lexer.skip();
         lexer
     }
 
     /// Bytes of the text.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.text.len()
     }
 
     /// Where the next token begins.
-    pub fn pos(&self) -> u32 {
+    pub(super) fn pos(&self) -> u32 {
         self.pos as u32
     }
 
     /// Where the last token ended; 0 before the first.
-    pub fn end(&self) -> u32 {
+    pub(super) fn end(&self) -> u32 {
         self.end as u32
     }
 
     /// What lies from `start` to the end of the last token.
-    pub fn span_from(&self, start: u32) -> Span {
+    pub(super) fn span_from(&self, start: u32) -> Span {
         Span { start, end: self.end() }
     }
 
-    pub fn text(&self, span: Span) -> &'s str {
+    pub(super) fn text(&self, span: Span) -> &'s str {
         &self.text[span.start as usize..span.end as usize]
     }
 
@@ -121,28 +121,28 @@ impl<'s> Lexer<'s> {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
-    pub fn at_end(&self) -> bool {
+    pub(super) fn at_end(&self) -> bool {
         self.pos == self.text.len()
     }
 
     /// Whether the next token is this punctuation.
     #[inline]
-    pub fn at(&self, punct: u8) -> bool {
+    pub(super) fn at(&self, punct: u8) -> bool {
         self.byte(self.pos) == punct && (punct != b'.' || self.byte(self.pos + 1) != b'.')
     }
 
     /// Whether the next token is `..`.
-    pub fn at_dots(&self) -> bool {
+    pub(super) fn at_dots(&self) -> bool {
         self.byte(self.pos) == b'.' && !self.at(b'.')
     }
 
-    pub fn at_digit(&self) -> bool {
+    pub(super) fn at_digit(&self) -> bool {
         self.byte(self.pos).is_ascii_digit()
     }
 
     /// Goes past this punctuation, if it is the next token.
     #[inline]
-    pub fn eat(&mut self, punct: u8) -> bool {
+    pub(super) fn eat(&mut self, punct: u8) -> bool {
         let yes = self.at(punct);
         if yes {
             self.consume(1);
@@ -152,7 +152,7 @@ impl<'s> Lexer<'s> {
 
     /// The next token, if it is a word; else nothing.
     #[inline]
-    pub fn word(&self) -> &'s str {
+    pub(super) fn word(&self) -> &'s str {
         let rest = &self.text.as_bytes()[self.pos..];
         let len = rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len());
         &self.text[self.pos..self.pos + len]
@@ -160,14 +160,14 @@ impl<'s> Lexer<'s> {
 
     /// Goes past the next token, which has so many bytes.
     #[inline]
-    pub fn consume(&mut self, bytes: usize) {
+    pub(super) fn consume(&mut self, bytes: usize) {
         self.end = self.pos + bytes;
         self.pos = self.end;
         self.skip();
     }
 
     /// Goes past the next token, whatever it is.
-    pub fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         self.consume(self.kind().1);
     }
 
@@ -183,7 +183,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// The next token.
-    pub fn token(&self) -> Token {
+    pub(super) fn token(&self) -> Token {
         let (kind, len) = self.kind();
         let first = self.end == 0 || self.text[self.end..self.pos].contains('\n');
         Token { kind, span: Span::new(self.pos, self.pos + len), first }
@@ -234,18 +234,18 @@ impl<'s> Lexer<'s> {
 
     /// Goes past so many bytes.
     #[inline]
-    pub fn part(&mut self, bytes: usize) {
+    pub(super) fn part(&mut self, bytes: usize) {
         self.pos += bytes;
     }
 
     #[inline]
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.consume(0);
     }
 
     /// Reads a decimal number of few digits, if one stands here: a word of nothing else.
     #[inline]
-    pub fn digits(&mut self) -> Option<u32> {
+    pub(super) fn digits(&mut self) -> Option<u32> {
         const MOST: usize = 5;
         let start = self.pos;
         let mut n = 0;
@@ -266,7 +266,7 @@ impl<'s> Lexer<'s> {
 
     /// Reads `[n]`, if it stands here without blanks and `n` is a decimal number of few digits.
     #[inline]
-    pub fn bracketed(&mut self) -> Option<u32> {
+    pub(super) fn bracketed(&mut self) -> Option<u32> {
         if self.byte(self.pos) != b'[' {
             return None;
         }
@@ -283,7 +283,7 @@ impl<'s> Lexer<'s> {
 
     /// Reads components, if they stand here: a word of one to four letters. A list shorter than four repeats its last.
     #[inline]
-    pub fn components(&mut self) -> Option<[u8; 4]> {
+    pub(super) fn components(&mut self) -> Option<[u8; 4]> {
         let mut list = [0, 1, 2, 3].map(|n| COMPONENTS[usize::from(self.byte(self.pos + n))]);
         if list[0] == NONE {
             return None;
@@ -304,7 +304,7 @@ impl<'s> Lexer<'s> {
 
     /// Goes past the number that stands here: everything up to `,`, `}`, white space or a foreign character. It may be
     /// empty.
-    pub fn number(&mut self) -> Span {
+    pub(super) fn number(&mut self) -> Span {
         let start = self.pos;
         let mut end = start;
         while is_word(self.byte(end)) || b".+-#".contains(&self.byte(end)) {

@@ -3,13 +3,16 @@
 //! [`parse()`] reads all three dialects (Mesa 22.3's dumps, the 2016 dialect with `MEMORY[n]` and immediates between
 //! subroutines, the 2011 dialect with `RES[n]`) into one [`ast::Program`].
 
+#[expect(missing_docs, reason = "fields and variants are named as the text has them")]
 pub mod ast;
 mod duplicates;
 mod flow;
 pub mod interface;
 mod lexer;
 mod lower;
+#[expect(missing_docs, reason = "variants are named as the text has them")]
 mod names;
+#[expect(missing_docs, reason = "variants are mnemonics")]
 mod opcode;
 mod parser;
 

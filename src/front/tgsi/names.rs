@@ -22,6 +22,7 @@ macro_rules! names {
                 }
             }
 
+            /// The spelling in texts.
             pub fn name(self) -> &'static str {
                 match self {
                     $($name::$variant => $text,)*
@@ -158,6 +159,7 @@ impl Target {
         }
     }
 
+    /// Whether it has layers.
     pub fn is_array(self) -> bool {
         use Target::*;
         matches!(
@@ -166,11 +168,13 @@ impl Target {
         )
     }
 
+    /// Whether it has six faces.
     pub fn is_cube(self) -> bool {
         use Target::*;
         matches!(self, Cube | CubeArray | ShadowCube | ShadowCubeArray)
     }
 
+    /// Whether a reference value is compared.
     pub fn is_shadow(self) -> bool {
         use Target::*;
         matches!(
@@ -179,6 +183,7 @@ impl Target {
         )
     }
 
+    /// Whether texels have samples.
     pub fn is_msaa(self) -> bool {
         matches!(self, Target::D2Msaa | Target::D2ArrayMsaa)
     }
@@ -285,7 +290,9 @@ pub const PRIMITIVES: &[&str] = &[
     "TRIANGLE_STRIP_ADJACENCY",
     "PATCHES",
 ];
+/// Values of FS_COORD_ORIGIN.
 pub const COORD_ORIGINS: &[&str] = &["UPPER_LEFT", "LOWER_LEFT"];
+/// Values of FS_COORD_PIXEL_CENTER.
 pub const PIXEL_CENTERS: &[&str] = &["HALF_INTEGER", "INTEGER"];
 
 impl Property {

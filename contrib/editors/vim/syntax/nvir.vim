@@ -1,4 +1,4 @@
-" nvir IR. Written by `BLESS=1 cargo test --test editors` from nvir's tables.
+" nvir IR. Written by `BLESS=1 cargo test --test compiler editors` from nvir's tables.
 if exists('b:current_syntax')
   finish
 endif

@@ -1,4 +1,4 @@
-" SASS. Written by `BLESS=1 cargo test --test editors` from nvir's tables.
+" SASS. Written by `BLESS=1 cargo test --test compiler editors` from nvir's tables.
 if exists('b:current_syntax')
   finish
 endif

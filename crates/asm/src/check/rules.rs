@@ -3,6 +3,7 @@
 use super::state::{Hazard, State};
 use super::{Schedule, target};
 use nvir_isa::effects::{Resource, is_texture};
+use nvir_isa::latency::Direction;
 use nvir_isa::sched_word::{Issue, SLOTS};
 use nvir_isa::{Op, Operand, latency};
 use std::fmt;
@@ -237,8 +238,8 @@ impl Schedule {
         if !known {
             add(alone(Rule::Byte, 0));
         }
-        let back = target(&i.inst).is_some_and(|t| t <= i.pc);
-        let short = latency::least_drain(&i.inst, back, self.double).saturating_sub(self.cycles_of(n));
+        let to = target(&i.inst).filter(|&t| t <= i.pc).map_or(Direction::On, |_| Direction::Back);
+        let short = latency::least_drain(&i.inst, to, self.double).saturating_sub(self.cycles_of(n));
         if i.is_dual() {
             self.pair(n, add);
         } else if short > 0 {

@@ -40,6 +40,29 @@ pub struct Wait {
     pub why: Why,
 }
 
+impl Wait {
+    /// In words: what is waited for, and for how long if the count is not as asked. Nothing where the
+    /// group follows in the next cycle.
+    pub fn describe(&self, s: &Schedule) -> String {
+        let pc = |n: usize| s.code[n].pc;
+        let Some(want) = self.want else { return String::new() };
+        let why = match self.why {
+            Why::Order => String::new(),
+            Why::Reads(by, what) | Why::Scoreboard(by, what) => format!("{what} of {:04x}", pc(by)),
+            Why::Overwrites(by, what) => format!("{what}, which {:04x} writes", pc(by)),
+            Why::Held(by, what) => format!("{what}, which {:04x} still reads", pc(by)),
+            Why::Unit(by) => format!("the unit, busy with {:04x}", pc(by)),
+            Why::Memory(by) => format!("memory, busy with {:04x}", pc(by)),
+            Why::Neighbour(by) => format!("{:04x}, which lets nothing follow sooner", pc(by)),
+        };
+        match self.count.cmp(&want) {
+            std::cmp::Ordering::Equal => why,
+            _ if why.is_empty() => format!("nothing: {want} would do"),
+            _ => format!("{why}: {want} asked for"),
+        }
+    }
+}
+
 /// When instructions of each kind issued last.
 #[derive(Default)]
 struct Gaps {

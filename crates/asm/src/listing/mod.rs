@@ -45,4 +45,4 @@ mod print;
 
 pub use dump::{is_dump, read as read_dump};
 pub use parse::{Assembly, assemble};
-pub use print::{Options, print};
+pub use print::{Options, address, print};

@@ -166,25 +166,7 @@ impl<'t> Reader<'t> {
             }
             "registers" | "barriers" | "shared" | "stack" | "call_stack" | "param_bytes" => {
                 exactly(1)?;
-                let chip = self.chip;
-                let most = match what {
-                    "registers" => chip.gprs(),
-                    "barriers" => chip.max_barriers(),
-                    "shared" => chip.max_shared(),
-                    "stack" => chip.max_local(),
-                    "call_stack" => MAX_CALL_STACK_BYTES,
-                    _ => CONST_BANK_BYTES - chip.cuda_params(),
-                };
-                let value = number(args[0], most.into())? as u32;
-                let draft = self.draft(name);
-                match what {
-                    "registers" => draft.registers = Some(value),
-                    "barriers" => draft.barriers = Some(value),
-                    "shared" => draft.kernel.shared = value,
-                    "stack" => draft.kernel.stack = value,
-                    "call_stack" => draft.kernel.call_stack = value,
-                    _ => draft.kernel.param_bytes = value,
-                }
+                self.size(name, what, args[0])?;
             }
             "param" => {
                 exactly(3)?;
@@ -206,16 +188,7 @@ impl<'t> Reader<'t> {
             }
             "data" => {
                 exactly(3)?;
-                let (bank, offset) = (number(args[0], 31)? as u8, number(args[1], 0x1_0000)? as usize);
-                let bytes = hex(args[2])?;
-                let banks = &mut self.draft(name).kernel.banks;
-                let Some((_, data)) = banks.iter_mut().find(|b| b.0 == bank) else {
-                    return Err(format!("`.constant {bank} BYTES` must stand before it"));
-                };
-                match data.get_mut(offset..offset + bytes.len()) {
-                    Some(place) => place.copy_from_slice(&bytes),
-                    None => return Err(format!("bank {bank} has only {} bytes", data.len())),
-                }
+                self.data(name, [args[0], args[1], args[2]])?;
             }
             "sched" => {
                 exactly(SLOTS)?;
@@ -235,21 +208,53 @@ impl<'t> Reader<'t> {
             }
             "word" | "half" => {
                 exactly(1)?;
-                let word = args[0].trim_end_matches(';');
-                let value = word.strip_prefix("0x").and_then(|h| u64::from_str_radix(h, 16).ok());
-                let fetched = if what == "word" {
-                    value.map(Fetched::long).ok_or("expected 0x and up to 16 hexadecimal digits")?
-                } else {
-                    let half = value.and_then(|v| u32::try_from(v).ok()).map(Fetched::half);
-                    half.ok_or("expected 0x and up to 8 hexadecimal digits")?
-                };
-                self.draft(name).items.push((Item::Word(fetched), span));
+                let word = word(what, args[0].trim_end_matches(';'))?;
+                self.draft(name).items.push((Item::Word(word), span));
             }
             _ => {
                 return Err("unknown; available: .chip .kernel .registers .barriers .shared .stack .call_stack .param_bytes .param \
                             .constant .data .sched .raw .unchecked .word .half, and labels end with a colon"
                     .to_string());
             }
+        }
+        Ok(())
+    }
+
+    /// A directive with one number of a kernel's.
+    fn size(&mut self, name: &str, what: &str, value: &str) -> Result<(), String> {
+        let chip = self.chip;
+        let most = match what {
+            "registers" => chip.gprs(),
+            "barriers" => chip.max_barriers(),
+            "shared" => chip.max_shared(),
+            "stack" => chip.max_local(),
+            "call_stack" => MAX_CALL_STACK_BYTES,
+            _ => CONST_BANK_BYTES - chip.cuda_params(),
+        };
+        let value = number(value, most.into())? as u32;
+        let draft = self.draft(name);
+        match what {
+            "registers" => draft.registers = Some(value),
+            "barriers" => draft.barriers = Some(value),
+            "shared" => draft.kernel.shared = value,
+            "stack" => draft.kernel.stack = value,
+            "call_stack" => draft.kernel.call_stack = value,
+            _ => draft.kernel.param_bytes = value,
+        }
+        Ok(())
+    }
+
+    /// `.data BANK OFFSET BYTES`.
+    fn data(&mut self, name: &str, [bank, offset, bytes]: [&str; 3]) -> Result<(), String> {
+        let (bank, offset) = (number(bank, 31)? as u8, number(offset, 0x1_0000)? as usize);
+        let bytes = hex(bytes)?;
+        let banks = &mut self.draft(name).kernel.banks;
+        let Some((_, data)) = banks.iter_mut().find(|b| b.0 == bank) else {
+            return Err(format!("`.constant {bank} BYTES` must stand before it"));
+        };
+        match data.get_mut(offset..offset + bytes.len()) {
+            Some(place) => place.copy_from_slice(&bytes),
+            None => return Err(format!("bank {bank} has only {} bytes", data.len())),
         }
         Ok(())
     }
@@ -407,6 +412,16 @@ fn label(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$'));
     (plain && !name.is_empty()).then_some((name, rest))
+}
+
+/// What `.word` and `.half` have.
+fn word(what: &str, digits: &str) -> Result<Fetched, String> {
+    let value = digits.strip_prefix("0x").and_then(|h| u64::from_str_radix(h, 16).ok());
+    if what == "word" {
+        return Ok(value.map(Fetched::long).ok_or("expected 0x and up to 16 hexadecimal digits")?);
+    }
+    let half = value.and_then(|v| u32::try_from(v).ok()).map(Fetched::half);
+    Ok(half.ok_or("expected 0x and up to 8 hexadecimal digits")?)
 }
 
 fn number(text: &str, max: u64) -> Result<u64, String> {

@@ -174,3 +174,9 @@ fn instruction(
     }
     out.push(';');
 }
+
+/// The address in front of a line of a listing with [`Options::words`]: `/*0008*/`.
+pub fn address(line: &str) -> Option<u32> {
+    let (digits, _) = line.strip_prefix("/*")?.split_once("*/")?;
+    u32::from_str_radix(digits, 16).ok()
+}

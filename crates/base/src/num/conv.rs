@@ -1,7 +1,7 @@
 //! Conversions between integers and floats of all widths.
 
 use super::Round;
-use super::float::{NAN32, NAN64};
+use super::float::{NAN32, NAN64, canon32, ftz32};
 use super::soft::{Class, F16, F32, F64, Format, Num, unpack};
 
 /// A float's width.
@@ -71,6 +71,26 @@ impl Int {
 /// PTX ISA, `cvt`.
 #[inline]
 pub fn f2i(from: Float, a: u64, to: Int, round: Round, ftz: bool) -> u64 {
+    if from == Float::F32 && to.bits < 64 {
+        let f = f32::from_bits(if ftz { ftz32(a as u32) } else { a as u32 });
+        // `as` clamps to 64 bits, and makes zero of a NaN.
+        return (integral(f, round) as i64).clamp(to.min() as i64, to.max() as i64) as u64;
+    }
+    f2i_soft(from, a, to, round, ftz)
+}
+
+/// The nearest integer in a direction.
+#[inline]
+fn integral(f: f32, round: Round) -> f32 {
+    match round {
+        Round::Rn => f.round_ties_even(),
+        Round::Rm => f.floor(),
+        Round::Rp => f.ceil(),
+        Round::Rz => f.trunc(),
+    }
+}
+
+fn f2i_soft(from: Float, a: u64, to: Int, round: Round, ftz: bool) -> u64 {
     let f = from.format();
     let a = if ftz && from == Float::F32 { f.flush(a) } else { a };
     match unpack(f, a) {
@@ -87,6 +107,14 @@ pub fn f2i(from: Float, a: u64, to: Int, round: Round, ftz: bool) -> u64 {
 /// I2F.
 #[inline]
 pub fn i2f(from: Int, a: u64, to: Float, round: Round) -> u64 {
+    match (to, round, i64::try_from(from.extend(a))) {
+        (Float::F32, Round::Rn, Ok(v)) => (v as f32).to_bits().into(),
+        (Float::F64, Round::Rn, Ok(v)) => (v as f64).to_bits(),
+        _ => i2f_soft(from, a, to, round),
+    }
+}
+
+fn i2f_soft(from: Int, a: u64, to: Float, round: Round) -> u64 {
     let v = from.extend(a);
     Num::from_int(v < 0, v.unsigned_abs()).pack(to.format(), round)
 }
@@ -102,6 +130,14 @@ pub fn i2i(from: Int, a: u64, to: Int, sat: bool) -> u64 {
 /// F2F between widths.
 #[inline]
 pub fn f2f(from: Float, a: u64, to: Float, round: Round, ftz: bool) -> u64 {
+    if from == Float::F32 && to == Float::F32 {
+        let a = canon32(f32::from_bits(a as u32));
+        return if ftz { ftz32(a) } else { a }.into();
+    }
+    f2f_soft(from, a, to, round, ftz)
+}
+
+fn f2f_soft(from: Float, a: u64, to: Float, round: Round, ftz: bool) -> u64 {
     let (f, t) = (from.format(), to.format());
     let a = if ftz && from == Float::F32 { f.flush(a) } else { a };
     let bits = match unpack(f, a) {
@@ -112,10 +148,59 @@ pub fn f2f(from: Float, a: u64, to: Float, round: Round, ftz: bool) -> u64 {
     if ftz && to == Float::F32 { t.flush(bits) } else { bits }
 }
 
+/// F2F from 16 to 32 bits, in a few operations of the host.
+#[inline]
+pub fn half_to_float(half: u32) -> u32 {
+    let (sign, magnitude) = ((half & 0x8000) << 16, half & 0x7fff);
+    if magnitude >= F16_INF {
+        return if magnitude > F16_INF { NAN32 } else { sign | 0x7f80_0000 };
+    }
+    // The mantissa in its place and the exponent too small by the difference of the biases: exact, subnormals too.
+    const SCALE: f32 = f32::from_bits((127 + 112) << 23);
+    sign | (f32::from_bits(magnitude << 13) * SCALE).to_bits()
+}
+
+/// F2F from 32 to 16 bits, rounded to the nearest ([`Round::Rn`]) or to zero.
+#[inline]
+pub fn float_to_half(float: u32, round: Round) -> u32 {
+    let (sign, magnitude) = (float >> 16 & 0x8000, float & 0x7fff_ffff);
+    let nearest = round == Round::Rn;
+    let half = match magnitude {
+        0x7f80_0001.. => return Float::F16.nan() as u32,
+        0x7f80_0000 => F16_INF,
+        // Half a unit above the largest half, and that itself.
+        0x477f_f000.. if nearest => F16_INF,
+        0x4780_0000.. => F16_INF - 1,
+        // 2^-14, the least normal one.
+        0x3880_0000.. => {
+            let rebased = magnitude - (112 << 23);
+            let up = if nearest { 0xfff + (rebased >> 13 & 1) } else { 0 };
+            (rebased + up) >> 13
+        }
+        // The last bit of numbers from 0.5 on is that of subnormals: the addition rounds, ties to even.
+        _ if nearest => (f32::from_bits(magnitude) + 0.5).to_bits() - 0x3f00_0000,
+        // 2^-24, the least subnormal one.
+        0x3380_0000.. => (magnitude & 0x7f_ffff | 0x80_0000) >> (126 - (magnitude >> 23)),
+        _ => 0,
+    };
+    sign | half
+}
+
+/// Infinity in 16 bits.
+const F16_INF: u32 = 0x7c00;
+
 /// F2F with a rounding to an integer (`.ROUND` is [`Round::Rn`], `.FLOOR`, `.CEIL`, `.TRUNC`);
 /// keeps the sign of zero.
 #[inline]
 pub fn round_int(fmt: Float, a: u64, round: Round, ftz: bool) -> u64 {
+    if fmt == Float::F32 {
+        let a = if ftz { ftz32(a as u32) } else { a as u32 };
+        return canon32(integral(f32::from_bits(a), round)).into();
+    }
+    round_int_soft(fmt, a, round, ftz)
+}
+
+fn round_int_soft(fmt: Float, a: u64, round: Round, ftz: bool) -> u64 {
     let f = fmt.format();
     let a = if ftz && fmt == Float::F32 { f.flush(a) } else { a };
     match unpack(f, a) {
@@ -133,6 +218,32 @@ mod tests {
 
     fn f32b(f: f32) -> u64 {
         f.to_bits().into()
+    }
+
+    #[test]
+    fn halves_are_converted_as_f2f_does_it() {
+        let slow = |v: u32, round| f2f(Float::F32, v.into(), Float::F16, round, false) as u32;
+        let same = |v: u32| {
+            for round in [Round::Rn, Round::Rz] {
+                assert_eq!(float_to_half(v, round), slow(v, round), "{v:#x} {round:?}");
+            }
+        };
+        for half in 0..=0xffff {
+            let float = f2f(Float::F16, half.into(), Float::F32, Round::Rn, false) as u32;
+            assert_eq!(half_to_float(half), float, "{half:#x}");
+            // The float itself, what is beside it, and the middle to the next half with what is beside that.
+            for v in [float, float + 1, float.wrapping_sub(1), float | 0xfff, float | 0x1000, float | 0x1001]
+            {
+                same(v);
+            }
+        }
+        // All exponents with mantissas of few bits.
+        for high in 0..=0x1ff {
+            for bit in 0..23 {
+                same(high << 23 | 1 << bit);
+                same(high << 23 | (0x7f_ffff >> bit));
+            }
+        }
     }
 
     #[test]
@@ -188,6 +299,53 @@ mod tests {
         assert_eq!(round_int(Float::F32, f32b(-0.4), Round::Rn, false), f32b(-0.0));
         assert_eq!(round_int(Float::F32, f32b(2.5), Round::Rn, false), f32b(2.0));
         assert_eq!(round_int(Float::F64, 1e300f64.to_bits(), Round::Rm, false), 1e300f64.to_bits());
+    }
+
+    #[test]
+    fn the_hosts_conversions_are_those_in_software() {
+        let mut seed = 1u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed >> 20
+        };
+        for n in 0..200_000u64 {
+            let random = next();
+            // Every exponent, few bits, ties; and the ends of integers.
+            let near =
+                (random as i32 % 9) as i64 + [0, 1 << 24, 1 << 31, 1 << 32, i64::MAX >> 1][n as usize % 5];
+            let bits = match n % 4 {
+                0 => random as u32,
+                1 => random as u32 & 0xff80_0000 | (random >> 33) as u32 & 0xf,
+                2 => (near as f32).to_bits() ^ (random as u32 & 3),
+                _ => ((random as i32 >> (random >> 40 & 31)) as f32 / 2.0).to_bits(),
+            };
+            let a = u64::from(bits);
+            for round in [Round::Rn, Round::Rm, Round::Rp, Round::Rz] {
+                for ftz in [false, true] {
+                    for (bits, signed) in [8, 16, 32].into_iter().flat_map(|b| [(b, false), (b, true)]) {
+                        let to = Int::new(bits, signed);
+                        let [x, y] = [f2i, f2i_soft].map(|f| f(Float::F32, a, to, round, ftz));
+                        assert_eq!(x, y, "{a:#x} as {to:?}, {round:?}");
+                    }
+                    let [x, y] = [round_int, round_int_soft].map(|f| f(Float::F32, a, round, ftz));
+                    assert_eq!(x, y, "{a:#x} as an integer, {round:?}");
+                    let [x, y] = [f2f, f2f_soft].map(|f| f(Float::F32, a, Float::F32, round, ftz));
+                    assert_eq!(x, y, "{a:#x} as itself");
+                }
+                for from in [8, 16, 32, 64].into_iter().flat_map(|b| [Int::new(b, false), Int::new(b, true)])
+                {
+                    for to in [Float::F16, Float::F32, Float::F64] {
+                        for a in [near as u64, random << 20, a] {
+                            assert_eq!(
+                                i2f(from, a, to, round),
+                                i2f_soft(from, a, to, round),
+                                "{a:#x} {from:?}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

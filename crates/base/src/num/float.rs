@@ -12,7 +12,7 @@ use super::soft::{Class, F32, F64, Format, Num, unpack};
 pub const NAN32: u32 = 0x7fff_ffff;
 
 /// The NaN of 64-bit operations without a NaN operand.
-pub const NAN64: u64 = 0xfff8_0000_0000_0000;
+pub(crate) const NAN64: u64 = 0xfff8_0000_0000_0000;
 
 /// Subnormals become zeros of the same sign.
 #[inline]

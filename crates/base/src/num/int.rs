@@ -59,17 +59,25 @@ pub fn bfi(a: u32, b: u32, c: u32) -> u32 {
     ((u64::from(a) << pos & mask) | (u64::from(c) & !mask)) as u32
 }
 
-/// FLO: the bit number of the highest bit that is set (unsigned), or that differs from the sign
-/// (signed); 0xffffffff if there is none. With `shift`, the number of shifts left that bring it to
-/// bit 31. (NAK's model says 32 where there is none, but its test on a card never tries that; PTX's
-/// bfind.shiftamt and NIR say 0xffffffff.)
+/// What [`flo`] gives of the bit that it finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// Its number, from the lowest on.
+    Bit,
+    /// The number of shifts left that bring it to bit 31.
+    Shift,
+}
+
+/// FLO: the highest bit that is set (unsigned), or that differs from the sign (signed); 0xffffffff
+/// if there is none. (NAK's model says 32 where there is none, but its test on a card never tries
+/// that; PTX's bfind.shiftamt and NIR say 0xffffffff.)
 #[inline]
-pub fn flo(a: u32, signed: bool, shift: bool) -> u32 {
+pub fn flo(a: u32, signed: bool, give: Found) -> u32 {
     let a = if signed && (a as i32) < 0 { !a } else { a };
-    match (a, shift) {
+    match (a, give) {
         (0, _) => u32::MAX,
-        (_, true) => a.leading_zeros(),
-        (_, false) => 31 - a.leading_zeros(),
+        (_, Found::Shift) => a.leading_zeros(),
+        (_, Found::Bit) => 31 - a.leading_zeros(),
     }
 }
 
@@ -114,12 +122,16 @@ pub fn prmt(lo: u32, sel: u32, hi: u32, mode: Permute) -> u32 {
     u32::from_le_bytes(pick.map(|i| all[i]))
 }
 
-/// Sums of IMAD with carry and overflow: the low or high half of `a * b`, plus `c`.
+/// A factor of [`mul_wide`].
 #[inline]
-pub fn mul_wide(a: u32, b: u32, a_signed: bool, b_signed: bool) -> u64 {
-    let x = if a_signed { i64::from(a as i32) } else { i64::from(a) };
-    let y = if b_signed { i64::from(b as i32) } else { i64::from(b) };
-    x.wrapping_mul(y) as u64
+pub fn factor(a: u32, signed: bool) -> i64 {
+    if signed { i64::from(a as i32) } else { i64::from(a) }
+}
+
+/// The 64 bits of a product of two words, each of its own sign.
+#[inline]
+pub fn mul_wide(a: i64, b: i64) -> u64 {
+    a.wrapping_mul(b) as u64
 }
 
 /// Sign-extends the low `bits` bits.
@@ -148,11 +160,11 @@ mod tests {
 
     #[test]
     fn leading_bit_is_counted_from_either_end() {
-        assert_eq!(flo(0, false, false), u32::MAX);
-        assert_eq!(flo(1, false, false), 0);
-        assert_eq!(flo(0x8000_0000, false, true), 0);
-        assert_eq!(flo(u32::MAX, true, false), u32::MAX);
-        assert_eq!(flo(0xffff_fff0, true, false), 3);
+        assert_eq!(flo(0, false, Found::Bit), u32::MAX);
+        assert_eq!(flo(1, false, Found::Bit), 0);
+        assert_eq!(flo(0x8000_0000, false, Found::Shift), 0);
+        assert_eq!(flo(u32::MAX, true, Found::Bit), u32::MAX);
+        assert_eq!(flo(0xffff_fff0, true, Found::Bit), 3);
     }
 
     #[test]

@@ -86,9 +86,20 @@ fn shift(b: i64, wrap: bool) -> i64 {
     if wrap { b & 31 } else { i64::from((b as u32).min(32)) }
 }
 
-/// One-lane form: saturated to 32 bits of the destination's sign, then combined with `c`.
+/// How the one-lane form makes its result of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Finish {
+    /// Whether the destination is.
+    pub signed: bool,
+    /// Whether the value is saturated to the destination's bits.
+    pub sat: bool,
+    /// How it is combined with the third operand.
+    pub second: Secondary,
+}
+
+/// One-lane form: the value in the destination, combined with `c`.
 #[inline]
-pub fn finish(v: i64, c: u32, signed: bool, sat: bool, second: Secondary) -> u32 {
+pub fn finish(v: i64, c: u32, Finish { signed, sat, second }: Finish) -> u32 {
     let width = match second {
         Secondary::Merge(_, bits) => bits,
         _ => 32,
@@ -115,9 +126,10 @@ mod tests {
 
     #[test]
     fn saturation_precedes_the_second_operation() {
-        assert_eq!(finish(300, 0xaabb_ccdd, false, true, Secondary::Merge(16, 8)), 0xaaff_ccdd);
-        assert_eq!(finish(-5, 10, true, false, Secondary::Acc), 5);
-        assert_eq!(finish(-5, 10, false, true, Secondary::Max), 10);
+        let done = |v, c, signed, sat, second| finish(v, c, Finish { signed, sat, second });
+        assert_eq!(done(300, 0xaabb_ccdd, false, true, Secondary::Merge(16, 8)), 0xaaff_ccdd);
+        assert_eq!(done(-5, 10, true, false, Secondary::Acc), 5);
+        assert_eq!(done(-5, 10, false, true, Secondary::Max), 10);
         assert_eq!(primary(Primary::Avrg, 1, 2, false), 2);
         assert_eq!(primary(Primary::AbsDiff, -3, 4, false), 7);
     }

@@ -1,27 +1,24 @@
 //! Forms of compiled code for people: SASS text with source lines, its control flow graph, remarks.
 
 use crate::report::{self, Input};
-use nvir::Chip;
 use nvir::Shader;
 use nvir::Source;
+use nvir::asm::cfg::Graph;
 use nvir::diag::{line_column, visible};
-use nvir::image::cubin::Kernel;
-use nvir::image::listing;
+use nvir::image::listing::{self, address};
 use nvir::remark::Remark;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// SASS text; with `lines`, each run of instructions under the source line that it comes from; with `words`, addresses and words.
-pub fn sass(shader: &Shader, source: &Source<'_>, lines: bool, words: bool) -> String {
-    let kernel = shader.kernel();
-    let print =
-        |words| listing::print(shader.chip, std::slice::from_ref(&kernel), listing::Options { words });
-    if !lines {
-        return print(words);
-    }
-    let addressed = print(true);
-    let plain = if words { addressed.clone() } else { print(false) };
+/// SASS text.
+pub(crate) fn sass(shader: &Shader, options: listing::Options) -> String {
+    listing::print(shader.chip, std::slice::from_ref(&shader.kernel()), options)
+}
+
+/// SASS text, each run of instructions under the source line that it comes from.
+pub(crate) fn sass_with_lines(shader: &Shader, source: &Source<'_>, options: listing::Options) -> String {
+    let addressed = sass(shader, listing::Options { words: true });
+    let plain = sass(shader, options);
     let texts: Vec<&str> = source.text.lines().collect();
     let mut out = String::new();
     let mut last = None;
@@ -47,62 +44,19 @@ pub fn sass(shader: &Shader, source: &Source<'_>, lines: bool, words: bool) -> S
     out
 }
 
-/// The address in front of a line: `/*0008*/`.
-fn address(line: &str) -> Option<u32> {
-    let (digits, _) = line.strip_prefix("/*")?.split_once("*/")?;
-    u32::from_str_radix(digits, 16).ok()
-}
-
 /// Says on standard error what a compiler did not do with a source: a line each.
-pub fn remarks(all: &[Remark], source: &Source<'_>) {
+pub(crate) fn remarks(all: &[Remark], source: &Source<'_>) {
     let input = Input { name: source.name, text: source.text };
     all.iter().for_each(|r| report::remark(input, r.loc, format!("{} [{}]", r.message, r.pass)));
 }
 
-pub fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
+pub(crate) fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
     let place = r.loc.0.map(|span| line_column(source.text, span.start));
     json!({"pass": r.pass, "message": r.message, "line": place.map(|p| p.0), "column": place.map(|p| p.1)})
 }
 
-/// A basic block of machine code.
-pub struct Block {
-    /// Address and text of each instruction.
-    pub code: Vec<(u32, String)>,
-}
-
-/// A control flow graph of machine code.
-pub struct Graph {
-    /// In the order of the code.
-    pub blocks: Vec<Block>,
-    /// From, to, and what way it is: `taken`, `break`, `continue`, `join`, or nothing for what follows anyway.
-    pub edges: BTreeSet<(usize, usize, &'static str)>,
-    /// Blocks at which control arrives from nowhere in the graph: the kernel, then what is called.
-    pub entries: Vec<usize>,
-    /// For each block the labels that its calls name.
-    pub labels: BTreeMap<String, usize>,
-}
-
-impl Graph {
-    /// The graph of a kernel.
-    pub fn of(chip: Chip, kernel: &Kernel) -> Graph {
-        let text = listing::print(chip, std::slice::from_ref(kernel), listing::Options { words: true });
-        let (blocks, labels) = blocks(&text);
-        let mut entries: Vec<usize> = (!blocks.is_empty()).then_some(0).into_iter().collect();
-        for (_, text) in blocks.iter().flat_map(|b| &b.code).filter(|(_, text)| operation(text) == "CAL") {
-            entries
-                .extend(target(text).and_then(|l| labels.get(l)).filter(|n| !entries.contains(n)).copied());
-        }
-        let edges = edges(&blocks, &labels, &entries);
-        Graph { blocks, edges, entries, labels }
-    }
-}
-
-/// What the divergence stack has: the instruction that pushed it, and where a pop goes.
-type Stack = Vec<(&'static str, String)>;
-
-/// The control flow graph of machine code for Graphviz. Pops of the divergence stack go where the innermost push of their kind
-/// says, as far as that is known in advance.
-pub fn cfg(shader: &Shader) -> String {
+/// The control flow graph of machine code for Graphviz.
+pub(crate) fn cfg(shader: &Shader) -> String {
     let Graph { blocks, edges, .. } = Graph::of(shader.chip, &shader.kernel());
     let mut out = format!(
         "digraph \"{}\" {{\n    node [shape=box, fontname=monospace];\n",
@@ -122,119 +76,4 @@ pub fn cfg(shader: &Shader) -> String {
 
 fn escaped(text: &str) -> String {
     visible(text).replace('\\', "\\\\").replace('"', "\\\"")
-}
-
-/// Operations that end a block.
-const ENDS: [&str; 8] = ["BRA", "BRK", "CONT", "RET", "EXIT", "SYNC", "BRX", "JMP"];
-
-/// The blocks of a listing with words, and which of them each label is.
-fn blocks(text: &str) -> (Vec<Block>, BTreeMap<String, usize>) {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut labels = BTreeMap::new();
-    let mut new = true;
-    for line in text.lines() {
-        let body = line.strip_prefix("/*").and_then(|l| l.split_once("*/")).map_or(line, |l| l.1);
-        let body = body.split("/*").next().unwrap_or(body).trim();
-        if let Some(label) = body.strip_suffix(':') {
-            new = true;
-            labels.insert(label.to_string(), blocks.len());
-            continue;
-        }
-        let Some(pc) = address(line).filter(|_| !body.starts_with('.') && !body.is_empty()) else { continue };
-        if new {
-            blocks.push(Block { code: Vec::new() });
-        }
-        if let Some(b) = blocks.last_mut() {
-            b.code.push((pc, body.to_string()));
-        }
-        new = ENDS.contains(&operation(body)) || joins(body);
-    }
-    labels.retain(|_, n| *n < blocks.len());
-    (blocks, labels)
-}
-
-/// The name without guard and suffixes.
-pub fn operation(text: &str) -> &str {
-    let text = if text.starts_with('@') { text.split_once(' ').map_or("", |t| t.1) } else { text };
-    text.trim_start().split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default()
-}
-
-/// Whether an instruction meets the others at the target of an SSY: `.S`.
-fn joins(text: &str) -> bool {
-    text.split([' ', ';']).any(|w| w.split('.').skip(1).any(|s| s == "S"))
-}
-
-/// The label that an instruction names.
-pub fn target(text: &str) -> Option<&str> {
-    text.split([' ', ';', '(', ')', ',']).find(|w| w.starts_with(".L"))
-}
-
-fn edges(
-    blocks: &[Block],
-    labels: &BTreeMap<String, usize>,
-    entries: &[usize],
-) -> BTreeSet<(usize, usize, &'static str)> {
-    let mut edges = BTreeSet::new();
-    let mut stacks: Vec<Option<Stack>> = vec![None; blocks.len()];
-    let mut open: Vec<(usize, Stack)> = entries.iter().rev().map(|&n| (n, Vec::new())).collect();
-    while let Some((n, mut stack)) = open.pop() {
-        if stacks[n].is_some() {
-            continue;
-        }
-        stacks[n] = Some(stack.clone());
-        let mut go = |to: usize, what: &'static str, stack: &Stack| {
-            edges.insert((n, to, what));
-            open.push((to, stack.clone()));
-        };
-        let mut falls = true;
-        for (_, text) in &blocks[n].code {
-            let guarded = text.starts_with('@');
-            let op = operation(text);
-            let at = target(text).and_then(|l| labels.get(l)).copied();
-            // What pops: the entries above the one that is meant go as well.
-            let popped = |kind: &str, stack: &Stack| {
-                let at = stack.iter().rposition(|e| e.0 == kind)?;
-                Some((*labels.get(&stack[at].1)?, stack[..at].to_vec()))
-            };
-            let push = |kind: &'static str, stack: &mut Stack| {
-                if let Some(label) = target(text) {
-                    stack.push((kind, label.to_string()));
-                }
-            };
-            match op {
-                "SSY" => push("SSY", &mut stack),
-                "PBK" => push("PBK", &mut stack),
-                "PCNT" => push("PCNT", &mut stack),
-                "BRA" | "JMP" => {
-                    if let Some(to) = at {
-                        go(to, if guarded { "taken" } else { "" }, &stack);
-                    }
-                    falls = guarded;
-                }
-                "BRK" | "CONT" | "SYNC" => {
-                    let (kind, name) = match op {
-                        "BRK" => ("PBK", "break"),
-                        "CONT" => ("PCNT", "continue"),
-                        _ => ("SSY", "join"),
-                    };
-                    if let Some((to, rest)) = popped(kind, &stack) {
-                        go(to, name, &rest);
-                    }
-                    falls = guarded;
-                }
-                "EXIT" | "RET" | "BRX" => falls = guarded,
-                _ => {}
-            }
-            if joins(text)
-                && let Some((to, rest)) = popped("SSY", &stack)
-            {
-                go(to, "join", &rest);
-                falls = guarded;
-            }
-        }
-        if falls && n + 1 < blocks.len() {
-            go(n + 1, "", &stack);
-        }
-    }
-    edges
 }

@@ -17,7 +17,7 @@ static LIBRARY: (&[u8], &str) = library!();
 const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The library's file.
-pub fn unpacked() -> Result<PathBuf, String> {
+pub(super) fn unpacked() -> Result<PathBuf, String> {
     let (bytes, hash) = LIBRARY;
     if bytes.is_empty() {
         return Err("this build of nvir has no virtual GPU for programs: it needs Linux with glibc".into());

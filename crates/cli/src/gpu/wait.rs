@@ -1,7 +1,7 @@
 //! Waiting for a program whose faults or files change the exit status. What its processes have to say they leave in a
 //! folder: only so does it arrive whatever they end by, and whatever the program makes of the status of its children.
 
-use crate::out::tell;
+use crate::out::errln;
 use nvir_vgpu::output::{self, FAULTS_HEADER, Kind};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -14,11 +14,19 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, id};
 
+/// What the end of a run decides beside the program's status.
+pub(super) struct Wanted<'a> {
+    pub(super) error_exitcode: Option<u8>,
+    pub(super) faults_json: Option<&'a Path>,
+    /// Where frames are written, and the only one.
+    pub(super) frames: Option<(&'a Path, Option<u64>)>,
+}
+
 /// The folder of a run, which goes with it.
-pub struct Run(PathBuf);
+pub(super) struct Run(PathBuf);
 
 impl Run {
-    pub fn new() -> io::Result<Run> {
+    pub(super) fn new() -> io::Result<Run> {
         let base = env::temp_dir();
         for n in 0.. {
             let path = base.join(format!("nvir-gpu-{}-{n}", id()));
@@ -30,22 +38,17 @@ impl Run {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         &self.0
     }
 
     /// Where processes list their faults.
-    pub fn faults(&self) -> PathBuf {
+    pub(super) fn faults(&self) -> PathBuf {
         self.0.join("faults.json")
     }
 
     /// Starts the program and waits for it: the status that it ended with, by its end or by what it left behind.
-    pub fn wait(
-        &self,
-        command: &mut Command,
-        error_exitcode: Option<u8>,
-        faults_json: Option<&Path>,
-    ) -> io::Result<ExitCode> {
+    pub(super) fn wait(&self, command: &mut Command, wanted: &Wanted<'_>) -> io::Result<ExitCode> {
         // A terminal sends these to the program, too, which decides what they mean; others come to us alone.
         let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
         let mut child = command.spawn()?;
@@ -67,13 +70,20 @@ impl Run {
         let _ = forward.join();
         let faults = fs::read(self.faults()).unwrap_or_default();
         let mut lost = self.0.join("lost").exists();
-        if let Some(path) = faults_json
-            && let Err(e) = write_faults(path, &faults)
+        if let Some((folder, frame)) = wanted.frames
+            && !self.0.join("frames").exists()
         {
-            tell!("error: {}: {e}", path.display());
+            let what = frame.map_or("no frame".into(), |n| format!("no frame {n}"));
+            errln!("error: {}: {what} was drawn; nothing is written", folder.display());
             lost = true;
         }
-        Ok(ExitCode::from(match (error_exitcode, code(status)) {
+        if let Some(path) = wanted.faults_json
+            && let Err(e) = write_faults(path, &faults)
+        {
+            errln!("error: {}: {e}", path.display());
+            lost = true;
+        }
+        Ok(ExitCode::from(match (wanted.error_exitcode, code(status)) {
             (Some(n), _) if !faults.is_empty() => n,
             (_, 0) if lost => 1,
             (_, code) => code,

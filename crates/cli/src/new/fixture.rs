@@ -25,7 +25,7 @@ const SLOTS: u32 = 8;
 
 /// A fixture, and what its parts are: by the name of a buffer or image, and of the whole.
 #[derive(Default)]
-pub struct Draft {
+pub(super) struct Draft {
     pub fixture: Fixture,
     /// What a buffer or image is bound as.
     pub parts: BTreeMap<String, String>,
@@ -40,14 +40,14 @@ impl Draft {
     ///
     /// # Errors
     /// Machine code that says nothing of what it needs.
-    pub fn of(program: &Program, source: std::path::PathBuf) -> Result<Draft, String> {
+    pub(super) fn of(program: &Program, source: std::path::PathBuf) -> Result<Draft, String> {
         let mut draft = Draft { assumed: program.assumed, ..Draft::default() };
         draft.fixture.source = source;
         draft.fixture.kernel = program.entry.clone().map(|e| match e.parse() {
             Ok(n) => Name::Number(n),
             Err(_) => Name::Text(e),
         });
-        let mut test = Test { name: crate::common::stem(&program.path), ..Test::default() };
+        let mut test = Test { name: nvir::input::stem(&program.path), ..Test::default() };
         match &program.code {
             Code::Text(ir) => draft.of_text(ir, Language::of(&program.path), &mut test),
             Code::Cubin { kernel, .. } => draft.of_cubin(kernel, &mut test),

@@ -12,7 +12,7 @@ mod needs;
 mod text;
 
 use crate::common;
-use crate::out::{self, Color, say, tell};
+use crate::out::{self, Color, errln, outln};
 use crate::program::Program;
 use fixture::Draft;
 use nvir::emu::FaultKind;
@@ -38,7 +38,7 @@ Examples:
   nvir new k.tgsi                    writes k.toml
   nvir new k.nir -e main -o t.toml   of one kernel of several
   nvir new k.tgsi && nvir run k.toml")]
-pub struct Args {
+pub(crate) struct Args {
     /// .tgsi, .nir or .ir text, or a .cubin
     #[arg(value_name = "PROGRAM")]
     input: PathBuf,
@@ -56,7 +56,7 @@ pub struct Args {
 /// Elements of a buffer at most, where a kernel goes beyond its end.
 const MOST: u32 = 1 << 20;
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let to = a.output.clone().unwrap_or_else(|| a.input.with_extension("toml"));
     let written = to != Path::new("-");
     if written && !input::ends_in(&to, &["toml"]) {
@@ -81,10 +81,10 @@ pub fn run(a: Args) -> ExitCode {
     } else if let Err(e) = write(&to, &text, a.force) {
         return common::fault(format!("{}: {e}", to.display()));
     } else {
-        say!("wrote {}", to.display());
+        outln!("wrote {}", to.display());
     }
     for w in warnings {
-        tell!("warning: {}: {w}", to.display());
+        errln!("warning: {}: {w}", to.display());
     }
     ExitCode::SUCCESS
 }

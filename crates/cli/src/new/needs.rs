@@ -14,7 +14,7 @@ type Place = (FuncId, ValueId);
 
 /// How the values of some memory are used, which says their type.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Uses {
+pub(super) struct Uses {
     pub floats: u32,
     pub doubles: u32,
     pub integers: u32,
@@ -32,7 +32,7 @@ pub struct Uses {
 
 /// What a pointer in the kernel input points to.
 #[derive(Clone, Copy, Debug)]
-pub struct Pointer {
+pub(super) struct Pointer {
     /// 4 or 8.
     pub bytes: u32,
     /// Of shared memory.
@@ -42,7 +42,7 @@ pub struct Pointer {
 
 /// An image or texture.
 #[derive(Clone, Copy, Debug)]
-pub struct Picture {
+pub(super) struct Picture {
     pub dim: Dim,
     pub array: bool,
     pub shadow: bool,
@@ -55,7 +55,7 @@ pub struct Picture {
 
 /// What a program needs.
 #[derive(Default, Debug)]
-pub struct Needs {
+pub(super) struct Needs {
     pub buffers: BTreeMap<u32, Uses>,
     pub uniforms: BTreeMap<u32, Uses>,
     /// The words of the kernel input or default uniform block that are read, by byte.
@@ -247,7 +247,7 @@ fn note(uses: &mut Uses, ty: Type) {
 }
 
 impl Uses {
-    pub fn add(&mut self, o: &Uses) {
+    pub(super) fn add(&mut self, o: &Uses) {
         self.floats += o.floats;
         self.doubles += o.doubles;
         self.integers += o.integers;
@@ -262,7 +262,7 @@ impl Uses {
         };
     }
 
-    pub fn is_float(&self) -> bool {
+    pub(super) fn is_float(&self) -> bool {
         self.floats > self.integers
     }
 }
@@ -276,7 +276,7 @@ struct Access {
 }
 
 impl Needs {
-    pub fn of(program: &Program, abi: &Abi) -> Needs {
+    pub(super) fn of(program: &Program, abi: &Abi) -> Needs {
         let flow = Flow::of(program);
         let mut needs = Needs { vertices: Some(0), ..Needs::default() };
         let bank = u16::from(abi.input_bank);

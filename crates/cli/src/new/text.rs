@@ -72,7 +72,7 @@ fn data(d: &Data) -> String {
 }
 
 /// The text of a fixture that is written to `to`.
-pub fn toml(draft: &Draft, to: &Path) -> String {
+pub(super) fn toml(draft: &Draft, to: &Path) -> String {
     let f = &draft.fixture;
     let mut out = "# Made by `nvir new`. docs/fixtures.md has all keys.\n".to_string();
     for note in &draft.notes {

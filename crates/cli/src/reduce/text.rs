@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 /// A text in lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Text {
+pub(super) struct Text {
     pub language: Language,
     pub lines: Vec<String>,
 }
 
 impl Text {
-    pub fn new(language: Language, text: &str) -> Text {
+    pub(super) fn new(language: Language, text: &str) -> Text {
         // Comments and empty lines mean nothing.
         let comment = match language {
             Language::Tgsi => "#",
@@ -28,13 +28,13 @@ impl Text {
         Text { language, lines: kept.map(str::to_string).collect() }
     }
 
-    pub fn without(&self, gone: impl Fn(usize) -> bool) -> Text {
+    pub(super) fn without(&self, gone: impl Fn(usize) -> bool) -> Text {
         let lines = self.lines.iter().enumerate().filter(|(n, _)| !gone(*n)).map(|(_, l)| l.clone());
         Text { language: self.language, lines: lines.collect() }
     }
 
     /// The program, and of TGSI what became of the numbers of its instructions, by which kernels are named.
-    pub fn program(&self) -> Option<(String, BTreeMap<u64, u64>)> {
+    pub(super) fn program(&self) -> Option<(String, BTreeMap<u64, u64>)> {
         if self.language != Language::Tgsi {
             return Some((self.lines.join("\n") + "\n", BTreeMap::new()));
         }
@@ -67,7 +67,7 @@ impl Text {
     }
 
     /// Sets of lines that may go together: constructs with what is in them, and without.
-    pub fn constructs(&self) -> Vec<Vec<usize>> {
+    pub(super) fn constructs(&self) -> Vec<Vec<usize>> {
         let mut all = Vec::new();
         let mut open: Vec<Vec<usize>> = Vec::new();
         for (n, line) in self.lines.iter().enumerate() {
@@ -120,7 +120,7 @@ impl Text {
     }
 
     /// Simpler forms of a line: what it computes becomes a constant or a copy.
-    pub fn simpler(&self, n: usize) -> Vec<String> {
+    pub(super) fn simpler(&self, n: usize) -> Vec<String> {
         let line = &self.lines[n];
         let forms = match self.language {
             Language::Nir => nir(line),
@@ -134,7 +134,7 @@ impl Text {
 
 impl Text {
     /// Texts without an operation: what reads its result reads one of its sources.
-    pub fn substituted(&self, n: usize) -> Vec<Text> {
+    pub(super) fn substituted(&self, n: usize) -> Vec<Text> {
         let words: Vec<&str> = self.lines[n].split_whitespace().collect();
         let is_register = |w: &&str| {
             let digits = w.strip_prefix("ssa_").or(w.strip_prefix("%r")).or(w.strip_prefix('%'));

@@ -31,14 +31,14 @@ const TIME: &str = "compile_us";
 
 /// How much worse something may become, in percent.
 #[derive(Clone, Debug)]
-pub struct Limit {
+pub(super) struct Limit {
     /// `None`: every one but the compile time.
     metric: Option<&'static str>,
     percent: f64,
 }
 
 /// `2.5`, or `cycles=2.5`.
-pub fn limit(text: &str) -> Result<Limit, String> {
+pub(super) fn limit(text: &str) -> Result<Limit, String> {
     let (metric, number) = match text.split_once('=') {
         None => (None, text),
         Some((name, number)) => {
@@ -55,7 +55,7 @@ pub fn limit(text: &str) -> Result<Limit, String> {
 }
 
 /// How a comparison is shown, and what it must not exceed.
-pub struct How<'a> {
+pub(super) struct How<'a> {
     pub json: bool,
     pub output: Option<&'a Path>,
     /// Of the geometric mean over all inputs.
@@ -75,7 +75,7 @@ struct Pair {
     after: Value,
 }
 
-pub fn run(paths: &[PathBuf], how: &How<'_>) -> ExitCode {
+pub(super) fn run(paths: &[PathBuf], how: &How<'_>) -> ExitCode {
     if let Err(code) = crate::output::not_an_input(how.output, paths) {
         return code;
     }

@@ -4,7 +4,7 @@
 //! `hex`), and nothing else of the file. A test that stops with a fault, or whose chips disagree, is left as it is.
 
 use super::{Case, Ran};
-use crate::out::tell;
+use crate::out::errln;
 use crate::{common, output};
 use nvir_fixture::env::Env;
 use nvir_fixture::format::{Data, Item, Test};
@@ -20,14 +20,14 @@ type At = (usize, &'static str, String);
 
 /// What tests left.
 #[derive(Default)]
-pub struct Values {
+pub(super) struct Values {
     /// By the case's name, then by place.
     taken: BTreeMap<String, BTreeMap<(&'static str, String), Vec<u8>>>,
 }
 
 impl Values {
     /// Takes what a test left in everything that it compares.
-    pub fn take(&mut self, test: &Test, env: &Env, case: &str) {
+    pub(super) fn take(&mut self, test: &Test, env: &Env, case: &str) {
         let mut all = BTreeMap::new();
         for name in test.buffers.iter().filter(|(_, b)| b.expect.is_some()).map(|(name, _)| name) {
             if let Ok(bytes) = env.buffer(name).and_then(|b| env.read(&b)) {
@@ -35,7 +35,7 @@ impl Values {
             }
         }
         for name in test.images.iter().filter(|(_, i)| i.expect.is_some()).map(|(name, _)| name) {
-            if let Ok(bytes) = env.image(name).and_then(|i| env.machine.download(i)) {
+            if let Ok(bytes) = env.image(name).and_then(|i| env.backend.download(i)) {
                 all.insert(("images", name.clone()), bytes);
             }
         }
@@ -43,7 +43,7 @@ impl Values {
     }
 
     /// Writes them into the fixture where a test failed by its values; how many tests changed.
-    pub fn write(self, file: &Path, cases: &[Case]) -> Result<usize, String> {
+    pub(super) fn write(self, file: &Path, cases: &[Case]) -> Result<usize, String> {
         let failed = |c: &&Case| matches!(c.report.outcome, Outcome::Failed(_));
         if !cases.iter().any(|c| failed(&c)) {
             return Ok(0);
@@ -95,11 +95,11 @@ impl Values {
 }
 
 /// What `--bless` did.
-pub fn tell(ran: &[Ran]) -> ExitCode {
+pub(super) fn tell(ran: &[Ran]) -> ExitCode {
     let mut refused = false;
     for r in ran {
         match &r.blessed {
-            Some(Ok(n)) if *n > 0 => tell!("blessed {n} tests of {}", r.file.display()),
+            Some(Ok(n)) if *n > 0 => errln!("blessed {n} tests of {}", r.file.display()),
             Some(Err(why)) => {
                 refused = true;
                 common::fault_in(&r.file, why);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Text with `*` and `?`.
 #[derive(Clone, Debug)]
-pub struct Pattern(Vec<char>);
+pub(super) struct Pattern(Vec<char>);
 
 impl FromStr for Pattern {
     type Err = std::convert::Infallible;
@@ -18,7 +18,7 @@ impl FromStr for Pattern {
 
 impl Pattern {
     /// Whether the whole name is of this form. Goes back to the last star only, so the time is at most the product of lengths.
-    pub fn is(&self, name: &str) -> bool {
+    pub(super) fn is(&self, name: &str) -> bool {
         let (pattern, name) = (&self.0, name.chars().collect::<Vec<_>>());
         let (mut p, mut n) = (0, 0);
         let mut star = None;
@@ -44,7 +44,7 @@ impl Pattern {
     }
 
     /// Whether a part of the name is of this form.
-    pub fn finds(&self, name: &str) -> bool {
+    pub(super) fn finds(&self, name: &str) -> bool {
         let anywhere = std::iter::once('*').chain(self.0.iter().copied()).chain(['*']).collect();
         Pattern(anywhere).is(name)
     }
@@ -52,7 +52,7 @@ impl Pattern {
 
 /// A part of all tests: `index` from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shard {
+pub(super) struct Shard {
     index: u64,
     total: u64,
 }
@@ -72,7 +72,7 @@ impl FromStr for Shard {
 
 impl Shard {
     /// What CI systems and runners of tests set: GitLab's variables count from 1, GoogleTest's from 0.
-    pub fn from_environment() -> Result<Option<Shard>, String> {
+    pub(super) fn from_environment() -> Result<Option<Shard>, String> {
         Shard::from_variables(|name| std::env::var(name).ok().filter(|v| !v.is_empty()))
     }
 
@@ -91,7 +91,7 @@ impl Shard {
     }
 
     /// Whether a test is in this part: by its name alone.
-    pub fn has(self, name: &str) -> bool {
+    pub(super) fn has(self, name: &str) -> bool {
         // FNV-1a; its low bits are good enough for a remainder after the halves are mixed.
         let hash = name
             .bytes()
@@ -105,13 +105,13 @@ impl Shard {
 /// `NVIR_TEST_SEED_FAILURE=TEXT`: tests with that in their name fail. `NVIR_TEST_SEED_FLAKE=TEXT=FILE`: the first of those
 /// fails if the file is not there, and makes it, so that it passes next time.
 #[derive(Default)]
-pub struct Seeded {
+pub(super) struct Seeded {
     failure: Option<String>,
     flake: Option<(String, PathBuf)>,
 }
 
 impl Seeded {
-    pub fn from_environment() -> Seeded {
+    pub(super) fn from_environment() -> Seeded {
         let var = |name| std::env::var(name).ok().filter(|v| !v.is_empty());
         let flake = var("NVIR_TEST_SEED_FLAKE");
         let flake =
@@ -119,7 +119,7 @@ impl Seeded {
         Seeded { failure: var("NVIR_TEST_SEED_FAILURE"), flake }
     }
 
-    pub fn apply(&self, name: &str, outcome: &mut Outcome) {
+    pub(super) fn apply(&self, name: &str, outcome: &mut Outcome) {
         let fails = self.failure.as_ref().is_some_and(|text| name.contains(text));
         let flakes = self.flake.as_ref().is_some_and(|(text, file)| {
             name.contains(text) && std::fs::OpenOptions::new().write(true).create_new(true).open(file).is_ok()

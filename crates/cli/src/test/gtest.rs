@@ -83,7 +83,7 @@ fn names(plan: &Plan<'_>, loaded: &Loaded, allowed: &[Chip]) -> Names {
     all
 }
 
-pub fn run(plan: &Plan<'_>, files: &[PathBuf]) -> ExitCode {
+pub(super) fn run(plan: &Plan<'_>, files: &[PathBuf]) -> ExitCode {
     let filter = Filter::new(plan.args.gtest_filter.as_deref().unwrap_or("*"));
     let mut suites = BTreeSet::new();
     let mut tally = Tally::default();

@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Version of what `--json` writes; `docs/json.md` has the fields.
-pub const SCHEMA: u64 = 1;
+pub(crate) const SCHEMA: u64 = 1;
 
 #[derive(Default)]
-pub struct Counts {
+pub(crate) struct Counts {
     pub passed: usize,
     pub failed: usize,
     pub skipped: usize,
 }
 
 impl Counts {
-    pub fn add(&mut self, outcome: &Outcome) {
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Passed => self.passed += 1,
             Outcome::Failed(_) => self.failed += 1,
@@ -44,7 +44,7 @@ impl Counts {
 }
 
 /// A fixture's name in the names of its tests.
-pub fn stem(file: &Path) -> String {
+pub(crate) fn stem(file: &Path) -> String {
     file.file_stem().map_or_else(|| file.to_string_lossy(), |s| s.to_string_lossy()).into_owned()
 }
 
@@ -77,7 +77,7 @@ pub(super) fn lines(ran: &[Ran], quiet: bool) -> String {
 }
 
 /// What became of one test, for JSON: of `test`, `run` and `interp`.
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     pub fixture: &'a Path,
     pub name: String,
     pub test: &'a str,
@@ -90,7 +90,7 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let (result, message) = match self.outcome {
             Outcome::Passed => ("passed", None),
             Outcome::Failed(why) => ("failed", Some(why)),
@@ -118,7 +118,7 @@ impl Line<'_> {
 }
 
 /// The document of several tests.
-pub fn document(tests: Vec<Value>, n: &Counts) -> String {
+pub(crate) fn document(tests: Vec<Value>, n: &Counts) -> String {
     let all = json!({
         "schema": SCHEMA, "tests": tests, "passed": n.passed, "failed": n.failed, "skipped": n.skipped,
     });
@@ -148,7 +148,7 @@ pub(super) fn json(ran: &[Ran], place: &Place) -> String {
 }
 
 /// A fixture that cannot be read, which is one failed test.
-pub fn broken(file: &Path, why: &str, warnings: &[String]) -> Value {
+pub(crate) fn broken(file: &Path, why: &str, warnings: &[String]) -> Value {
     json!({
         "fixture": file.to_string_lossy(), "name": stem(file), "test": null, "chip": null, "opt": null, "ok": false,
         "result": "failed", "message": why, "seconds": 0.0, "warnings": warnings, "faults": [],

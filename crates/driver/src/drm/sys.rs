@@ -51,7 +51,7 @@ macro_rules! arguments {
         $(#[$doc])*
         #[repr(C)]
         #[derive(Clone, Copy, Default, Debug)]
-        pub struct $name { $(pub $field: $ty),* }
+        pub(super) struct $name { $(pub $field: $ty),* }
         const _: () = assert!(size_of::<$name>() == $bytes && $bytes == 0 $(+ size_of::<$ty>())*);
         // SAFETY: the assertion says that there is no padding; the fields are integers.
         unsafe impl Arguments for $name {
@@ -59,7 +59,7 @@ macro_rules! arguments {
         }
         impl $name {
             /// Makes the call.
-            pub fn call(&mut self, fd: impl AsFd) -> Result<(), Errno> {
+            pub(super) fn call(&mut self, fd: impl AsFd) -> Result<(), Errno> {
                 call(fd.as_fd(), self)
             }
         }
@@ -89,7 +89,7 @@ arguments!(Pushbuf = read_write 0x81, 64 {
 /// A buffer of a submission.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct RawBuffer {
+pub(super) struct RawBuffer {
     pub user: u64,
     pub handle: u32,
     pub read: u32,
@@ -103,7 +103,7 @@ pub struct RawBuffer {
 /// A range of commands.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct RawPush {
+pub(super) struct RawPush {
     pub buffer: u32,
     pub pad: u32,
     pub offset: u64,
@@ -113,7 +113,7 @@ pub struct RawPush {
 const _: () = assert!(size_of::<RawBuffer>() == 40 && size_of::<RawPush>() == 24);
 
 /// `GEM_PUSHBUF`.
-pub fn submit(
+pub(super) fn submit(
     fd: impl AsFd,
     channel: u32,
     buffers: &mut [RawBuffer],
@@ -143,7 +143,7 @@ struct Version {
 }
 
 /// `VERSION`: the driver's name.
-pub fn driver_name(fd: impl AsFd) -> Result<String, Errno> {
+pub(super) fn driver_name(fd: impl AsFd) -> Result<String, Errno> {
     const OPCODE: Opcode = opcode::read_write::<Version>(GROUP, 0);
     let mut name = [0u8; 64];
     let null = std::ptr::null_mut();
@@ -164,7 +164,7 @@ pub fn driver_name(fd: impl AsFd) -> Result<String, Errno> {
 
 /// A buffer as the processor sees it.
 #[derive(Debug)]
-pub struct Mapping {
+pub(super) struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
 }
@@ -176,7 +176,7 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps `bytes` of a device from `offset` on.
-    pub fn new(fd: impl AsFd, offset: u64, bytes: usize) -> Result<Mapping, Errno> {
+    pub(super) fn new(fd: impl AsFd, offset: u64, bytes: usize) -> Result<Mapping, Errno> {
         let how = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place of the system's choice touches no memory that there is.
         let start = unsafe { mmap(std::ptr::null_mut(), bytes, how, MapFlags::SHARED, fd, offset)? };
@@ -185,7 +185,7 @@ impl Mapping {
 
     /// Copies bytes to the buffer; `false`: they do not fit.
     #[must_use]
-    pub fn write(&self, offset: usize, bytes: &[u8]) -> bool {
+    pub(super) fn write(&self, offset: usize, bytes: &[u8]) -> bool {
         let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= self.bytes);
         if fits {
             // SAFETY: the destination is inside the mapping, and no Rust memory lies there.
@@ -198,7 +198,7 @@ impl Mapping {
 
     /// Copies bytes from the buffer; `false`: there are not so many.
     #[must_use]
-    pub fn read(&self, offset: usize, bytes: &mut [u8]) -> bool {
+    pub(super) fn read(&self, offset: usize, bytes: &mut [u8]) -> bool {
         let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= self.bytes);
         if fits {
             // SAFETY: the source is inside the mapping, and no Rust memory lies there.

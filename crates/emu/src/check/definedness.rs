@@ -73,7 +73,7 @@ fn step(
     let mut out = all(mixed);
     match &inst.micro {
         Micro::Lane { op, src, .. } => {
-            let values = src.map(|s| value(pool, w, s));
+            let values = src.map(|s| s.value(&w.regs, pool));
             for l in lanes(mask) {
                 out.0[l] = op.op.undefined(values.each_ref().map(|v| v.0[l]), src.map(|s| u.bits(s, l)));
             }
@@ -114,11 +114,11 @@ fn step(
         }
         Micro::R2p { src, mask: select, high } => {
             let shift = if *high { 16 } else { 0 };
-            set_state(u, (*src, shift), &value(pool, w, *select), mask, origin);
+            set_state(u, (*src, shift), &select.value(&w.regs, pool), mask, origin);
         }
         Micro::P2r { src, mask: select, high, .. } => {
             let shift = if *high { 16 } else { 0 };
-            let select = value(pool, w, *select);
+            let select = select.value(&w.regs, pool);
             for l in lanes(mask) {
                 let flags = if u.cc >> l & 1 != 0 { FLAGS } else { 0 };
                 let image = (0..7).fold(flags, |v, p| v | (u.preds[p] >> l & 1) << p);
@@ -208,11 +208,6 @@ fn set_state(u: &mut Undef, (src, shift): (Src, u8), select: &LaneVec, mask: Mas
             u.cc_origin = origin;
         }
     }
-}
-
-fn value(pool: &[LaneVec], w: &Warp, s: Src) -> LaneVec {
-    let mut scratch = LaneVec::ZERO;
-    *s.get(&w.regs, pool, &mut scratch)
 }
 
 fn pred_undef(u: &Undef, p: PSrc) -> Mask {

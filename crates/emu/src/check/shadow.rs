@@ -1,11 +1,11 @@
 //! The record of a block's accesses that checkers need.
 
 use super::race::{Class, Races};
-use crate::Checks;
+use crate::check::Checks;
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Read,
     /// These words; a narrow one has its bits from bit 0 on.
     Write([u32; 4]),
@@ -18,11 +18,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn reads(self) -> bool {
+    pub(crate) fn reads(self) -> bool {
         matches!(self, Kind::Read | Kind::AtomicRead | Kind::Atomic)
     }
 
-    pub fn class(self) -> Class {
+    pub(crate) fn class(self) -> Class {
         match self {
             Kind::Read => Class::Read,
             Kind::Write(_) => Class::Write,
@@ -34,7 +34,7 @@ impl Kind {
 
 /// Where an access goes: a buffer, or a byte offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Where {
+pub(crate) enum Where {
     Global(usize),
     Shared(usize),
     Local,
@@ -42,7 +42,7 @@ pub enum Where {
 
 /// One lane's access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     pub lane: usize,
     pub at: Where,
     pub addr: u64,
@@ -53,7 +53,7 @@ pub struct Request {
 
 /// The record of a block.
 #[derive(Clone, Debug)]
-pub struct Shadow {
+pub(crate) struct Shadow {
     /// Which bytes of shared memory have been written, with `initcheck`.
     pub written: Option<Vec<bool>>,
     pub races: Option<Box<Races>>,
@@ -61,7 +61,7 @@ pub struct Shadow {
 
 impl Shadow {
     /// What the checkers of a block need, if they need anything.
-    pub fn new(
+    pub(crate) fn new(
         checks: Checks,
         grid: [u32; 3],
         shared_bytes: u32,
@@ -76,14 +76,14 @@ impl Shadow {
     }
 
     /// The bits of a word of shared memory that nothing has written.
-    pub fn unwritten(&self, word: usize) -> u32 {
+    pub(crate) fn unwritten(&self, word: usize) -> u32 {
         let Some(all) = &self.written else { return 0 };
         let written = |byte: usize| all.get(byte).copied().unwrap_or(true);
         (0..4).filter(|b| !written(4 * word + b)).fold(0, |m, b| m | 0xff << (8 * b))
     }
 
     /// A byte was written with bits that are undefined.
-    pub fn mark_undefined(&mut self, byte: usize) {
+    pub(crate) fn mark_undefined(&mut self, byte: usize) {
         if let Some(written) = self.written.as_mut().and_then(|w| w.get_mut(byte)) {
             *written = false;
         }

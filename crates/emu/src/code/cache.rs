@@ -1,6 +1,6 @@
 //! Decoded kernels of code that lies in memory.
 
-use crate::Program;
+use crate::code::program::Program;
 use crate::memory::Memory;
 use nvir_base::Chip;
 use rustc_hash::FxHashMap;

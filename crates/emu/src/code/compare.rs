@@ -1,10 +1,11 @@
 //! Comparisons of 32-bit values, as [`super::laneop`] has operations.
 
-use crate::state::lanes::{LANES, LaneVec, Mask};
+use crate::state::lanes::{LaneVec, Mask};
 use nvir_base::num::float::{self, ftz32};
+use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
 
-/// A comparison of whole rows.
-pub type MaskFn = fn(&LaneVec, &LaneVec) -> Mask;
+/// A comparison of whole rows, as compiled for a processor: the lanes for which it holds.
+pub(crate) type CompareFn = Compiled<(), LaneVec, LaneVec, (), Mask>;
 
 /// A comparison of two 32-bit values. Tests are bits: less 1, equal 2, greater 4, unordered 8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,63 +46,74 @@ impl CmpOp {
     }
 
     /// The same for all lanes.
-    pub fn vector(self) -> MaskFn {
-        /// The lanes of two rows for which an expression holds.
-        macro_rules! mask {
-            (|$a:pat_param, $b:pat_param| $e:expr) => {
-                |a, b| {
-                    let mut m = 0;
-                    for i in 0..LANES {
-                        let ($a, $b) = (a.0[i], b.0[i]);
-                        m |= u32::from($e) << i;
-                    }
-                    m
-                }
-            };
-        }
-        macro_rules! float_tests {
-            ($test:expr, $ftz:expr, $($t:literal)*) => {
-                match ($test, $ftz) {
-                    $(($t, false) => compare::<$t, false>, ($t, true) => compare::<$t, true>,)*
-                    (_, false) => compare::<15, false>,
-                    (_, true) => compare::<15, true>,
+    pub(crate) fn compiled(self, processor: Processor) -> CompareFn {
+        /// Kernels by number of a test and a further choice.
+        macro_rules! kernels {
+            ($kernel:ident, $test:expr, $choice:expr, $($t:literal)*) => {
+                match ($test, $choice) {
+                    $(
+                        ($t, false) => processor.compiled::<$kernel<$t, false>, _, _, _, _, _>(),
+                        ($t, true) => processor.compiled::<$kernel<$t, true>, _, _, _, _, _>(),
+                    )*
+                    // It holds whatever is compared.
+                    _ => processor.compiled::<$kernel<15, false>, _, _, _, _, _>(),
                 }
             };
         }
         match self {
-            CmpOp::Int { test, signed } => match (test & 7, signed) {
-                (0, _) => |_, _| 0,
-                (1, true) => mask!(|a, b| (a as i32) < b as i32),
-                (1, false) => mask!(|a, b| a < b),
-                (2, _) => mask!(|a, b| a == b),
-                (3, true) => mask!(|a, b| a as i32 <= b as i32),
-                (3, false) => mask!(|a, b| a <= b),
-                (4, true) => mask!(|a, b| a as i32 > b as i32),
-                (4, false) => mask!(|a, b| a > b),
-                (5, _) => mask!(|a, b| a != b),
-                (6, true) => mask!(|a, b| a as i32 >= b as i32),
-                (6, false) => mask!(|a, b| a >= b),
-                (_, _) => |_, _| Mask::MAX,
-            },
-            CmpOp::Float { test, ftz } => float_tests!(test, ftz, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
-            CmpOp::Division => mask!(|a, b| division_is_special(a, b)),
-            CmpOp::Division64 => mask!(|a, b| division_is_special64(a, b)),
+            CmpOp::Int { test, signed } => kernels!(Ints, test & 7, signed, 0 1 2 3 4 5 6 7),
+            CmpOp::Float { test, ftz } => {
+                kernels!(Floats, test & 15, ftz, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+            }
+            CmpOp::Division => processor.compiled::<Divisions<false>, _, _, _, _, _>(),
+            CmpOp::Division64 => processor.compiled::<Divisions<true>, _, _, _, _, _>(),
         }
     }
 }
 
-fn compare<const T: u8, const FTZ: bool>(a: &LaneVec, b: &LaneVec) -> Mask {
-    let mut m = 0;
-    for i in 0..LANES {
-        let [x, y] = [a.0[i], b.0[i]].map(|v| f32::from_bits(if FTZ { ftz32(v) } else { v }));
-        let unordered = x.is_nan() | y.is_nan();
-        let holds = (T & 1 != 0 && x < y)
-            | (T & 2 != 0 && x == y)
-            | (T & 4 != 0 && x > y)
-            | (T & 8 != 0 && unordered);
-        m |= u32::from(holds) << i;
+/// The lanes of two rows for which a test holds.
+#[inline(always)]
+fn mask(a: &LaneVec, b: &LaneVec, holds: impl Fn(u32, u32) -> bool) -> Mask {
+    let all = std::array::from_fn(|i| if holds(a.0[i], b.0[i]) { u32::MAX } else { 0 });
+    sign_bits(&all)
+}
+
+struct Ints<const TEST: u8, const SIGNED: bool>;
+
+impl<const TEST: u8, const SIGNED: bool> Kernel<(), LaneVec, LaneVec, (), Mask> for Ints<TEST, SIGNED> {
+    #[inline(always)]
+    fn run<F: Features>(_: &mut (), a: &LaneVec, b: &LaneVec, _: &(), _: u32) -> Mask {
+        // Signed numbers are in the order of unsigned ones that lie half the range higher.
+        let order = |v: u32| if SIGNED { v as i32 } else { (v ^ 1 << 31) as i32 };
+        mask(a, b, |a, b| {
+            let (a, b) = (order(a), order(b));
+            (TEST & 1 != 0 && a < b) | (TEST & 2 != 0 && a == b) | (TEST & 4 != 0 && a > b)
+        })
     }
-    m
+}
+
+struct Floats<const TEST: u8, const FTZ: bool>;
+
+impl<const TEST: u8, const FTZ: bool> Kernel<(), LaneVec, LaneVec, (), Mask> for Floats<TEST, FTZ> {
+    #[inline(always)]
+    fn run<F: Features>(_: &mut (), a: &LaneVec, b: &LaneVec, _: &(), _: u32) -> Mask {
+        mask(a, b, |a, b| {
+            let [x, y] = [a, b].map(|v| f32::from_bits(if FTZ { ftz32(v) } else { v }));
+            (TEST & 1 != 0 && x < y)
+                | (TEST & 2 != 0 && x == y)
+                | (TEST & 4 != 0 && x > y)
+                | (TEST & 8 != 0 && (x.is_nan() | y.is_nan()))
+        })
+    }
+}
+
+struct Divisions<const DOUBLE: bool>;
+
+impl<const DOUBLE: bool> Kernel<(), LaneVec, LaneVec, (), Mask> for Divisions<DOUBLE> {
+    #[inline(always)]
+    fn run<F: Features>(_: &mut (), a: &LaneVec, b: &LaneVec, _: &(), _: u32) -> Mask {
+        mask(a, b, if DOUBLE { division_is_special64 } else { division_is_special })
+    }
 }
 
 fn division_is_special(a: u32, b: u32) -> bool {
@@ -121,7 +133,7 @@ fn division_is_special64(a: u32, b: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::lanes::hard_values as row;
+    use crate::state::lanes::{LANES, hard_values as row};
 
     #[test]
     fn rows_are_what_single_lanes_give() {
@@ -133,10 +145,15 @@ mod tests {
                 comparisons.push(CmpOp::Int { test: test & 7, signed: x });
             }
         }
-        for op in comparisons {
-            for _ in 0..60 {
-                let [a, b] = [0; 2].map(|_| row(&mut seed));
-                let mask = op.vector()(&a, &b);
+        for (op, processor) in
+            comparisons.into_iter().flat_map(|op| Processor::all().into_iter().map(move |p| (op, p)))
+        {
+            for round in 0..60 {
+                let [a, mut b] = [0; 2].map(|_| row(&mut seed));
+                if round % 3 == 0 {
+                    b.0[..16].copy_from_slice(&a.0[..16]);
+                }
+                let mask = op.compiled(processor)(&mut (), &a, &b, &(), 0);
                 for l in 0..LANES {
                     assert_eq!(
                         mask >> l & 1 != 0,

@@ -1,17 +1,19 @@
 //! What operations on one lane compute: a name for each, and one table that all who execute, compile or follow them read.
 //!
-//! [`LaneOp::eval`] is the meaning, by [`nvir_base::num`]. [`RowOp`] does the same for a whole warp, in a form of which the
-//! compiler makes vector code where there is any; [`LaneOp::definedness`] says how undefined bits pass through. A new operation is a
+//! [`LaneOp::eval`] is the meaning, by [`nvir_base::num`]. [`RowOp`] and [`super::rows`] do the same for a whole warp, in a form of which
+//! the compiler makes vector code where there is any; [`LaneOp::definedness`] says how undefined bits pass through. A new operation is a
 //! variant, a line of the table and, where one undefined bit does not spoil the whole result, a line of `definedness`; the tests
 //! below hold the three against each other once it is in their list.
 
 use super::compare::CmpOp;
+use super::kernel::{Kernels, RowFn, RowKernel};
 use super::operand::{FloatOp, Fp, VideoOp};
 use super::video;
-use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
+use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
 use nvir_base::num::float::{self, canon32, ftz32, sat32};
-use nvir_base::num::int::{self, Permute};
+use nvir_base::num::int::{self, Found, Permute};
 use nvir_base::num::{Round, mufu};
+use nvir_simd::{Features, Processor};
 
 /// An operation on up to three 32-bit values of one lane; those that it does not name do not matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -192,14 +194,14 @@ impl Funnel {
     }
 }
 
-/// A lane operation on whole rows.
-pub type RowFn = fn(&LaneVec, &LaneVec, &LaneVec, &mut LaneVec);
-
-/// Makes `eval` of all lines, and `vector` of those for which the compiler has vector code, or that cost so little that it pays to
-/// compute them for lanes that are off.
+/// Makes `eval` of all lines, and kernels ([`super::rows`]) of those for which the compiler has vector code, or that cost so little that
+/// it pays to compute them for lanes that are off. Those that often have operands with modifiers have kernels with them, too. What
+/// saturates has its meaning among the scalar ones.
 macro_rules! table {
     (
-        vector { $($v:pat => |$va:pat_param, $vb:pat_param, $vc:pat_param| $ve:expr;)* }
+        modified { $($m:pat => |$($mp:ident),*| $me:expr;)* }
+        saturated { $($t:pat => |$($tp:ident),*| $te:expr;)* }
+        vector { $($v:pat => |$($vp:ident),*| $ve:expr;)* }
         scalar { $($s:pat => |$sa:pat_param, $sb:pat_param, $sc:pat_param| $se:expr;)* }
     ) => {
         impl LaneOp {
@@ -207,24 +209,55 @@ macro_rules! table {
             pub fn eval(self, a: u32, b: u32, c: u32) -> u32 {
                 use LaneOp::*;
                 match self {
-                    $($v => { let ($va, $vb, $vc) = (a, b, c); $ve })*
+                    FFma { ftz } => fma_lane(a, b, c, ftz),
+                    $($m => { table!(@bind (a) (b) (c); $($mp)*); $me })*
+                    $($v => { table!(@bind (a) (b) (c); $($vp)*); $ve })*
                     $($s => { let ($sa, $sb, $sc) = (a, b, c); $se })*
                 }
             }
 
-            /// The same for all lanes, unless that must be done lane by lane.
-            fn vector(self) -> Option<RowFn> {
+            /// The same in the lanes of a mask, one by one.
+            fn eval_lanes(self, mask: Mask, [a, b, c]: &[LaneVec; 3], out: &mut LaneVec) {
                 use LaneOp::*;
                 match self {
-                    FFma { ftz: false } => Some(fma_row::<false>),
-                    FFma { ftz: true } => Some(fma_row::<true>),
-                    $($v => Some(|a, b, c, out| {
-                        for i in 0..LANES {
-                            let ($va, $vb, $vc) = (a.0[i], b.0[i], c.0[i]);
-                            out.0[i] = $ve;
-                        }
-                    }),)*
-                    _ => None,
+                    $($s => for l in lanes(mask) {
+                        let ($sa, $sb, $sc) = (a.0[l], b.0[l], c.0[l]);
+                        out.0[l] = $se;
+                    })*
+                    // Kernels do the others.
+                    _ => lanes(mask).for_each(|l| out.0[l] = self.eval(a.0[l], b.0[l], c.0[l])),
+                }
+            }
+
+            /// The same for all lanes, as compiled for a processor, unless that must be done lane by lane.
+            pub(super) fn kernels(self, processor: Processor) -> Option<Kernels> {
+                use LaneOp::*;
+                Some(match self {
+                    FFma { ftz: false } => Kernels::with_modifiers::<Fma<false, false>>(processor),
+                    FFma { ftz: true } => Kernels::with_modifiers::<Fma<true, false>>(processor),
+                    Float(FloatOp::Fma, Fp::SAT) => Kernels::with_modifiers::<Fma<false, true>>(processor),
+                    Float(FloatOp::Fma, Fp::FTZ_SAT) => Kernels::with_modifiers::<Fma<true, true>>(processor),
+                    $($m => { table!(@kernel $me; $($mp)*); Kernels::with_modifiers::<K>(processor) })*
+                    $($t => { table!(@kernel $te; $($tp)*); Kernels::with_modifiers::<K>(processor) })*
+                    $($v => { table!(@kernel $ve; $($vp)*); Kernels::without_modifiers::<K>(processor) })*
+                    _ => return None,
+                })
+            }
+        }
+    };
+    (@bind ($a:expr) ($b:expr) ($c:expr); $x:ident) => { let $x = $a; };
+    (@bind ($a:expr) ($b:expr) ($c:expr); $x:ident $y:ident) => { let ($x, $y) = ($a, $b); };
+    (@bind ($a:expr) ($b:expr) ($c:expr); $x:ident $y:ident $z:ident) => { let ($x, $y, $z) = ($a, $b, $c); };
+    (@kernel $e:expr; $($p:ident)*) => {
+        struct K;
+        impl RowKernel for K {
+            const OPERANDS: usize = [$(stringify!($p)),*].len();
+
+            #[inline(always)]
+            fn rows<F: Features>(operands: [&LaneVec; 3], out: &mut LaneVec) {
+                for i in 0..LANES {
+                    table!(@bind (operands[0].0[i]) (operands[1].0[i]) (operands[2].0[i]); $($p)*);
+                    out.0[i] = $e;
                 }
             }
         }
@@ -240,25 +273,36 @@ fn mul32(a: u32, b: u32) -> u32 {
 }
 
 fn mul_hi(a: u32, b: u32, a_signed: bool, b_signed: bool) -> u32 {
-    (int::mul_wide(a, b, a_signed, b_signed) >> 32) as u32
+    (int::mul_wide(int::factor(a, a_signed), int::factor(b, b_signed)) >> 32) as u32
 }
 
 table! {
+    modified {
+        FAdd { ftz: false } => |a, b| add32(a, b);
+        FAdd { ftz: true } => |a, b| ftz32(add32(ftz32(a), ftz32(b)));
+        FMul { ftz: false } => |a, b| mul32(a, b);
+        FMul { ftz: true } => |a, b| ftz32(mul32(ftz32(a), ftz32(b)));
+        FMin { ftz: false } => |a, b| float::min32(a, b);
+        FMin { ftz: true } => |a, b| float::min32(ftz32(a), ftz32(b));
+        FMax { ftz: false } => |a, b| float::max32(a, b);
+        FMax { ftz: true } => |a, b| float::max32(ftz32(a), ftz32(b));
+        And => |a, b| a & b;
+        Or => |a, b| a | b;
+        Xor => |a, b| a ^ b;
+    }
+    saturated {
+        Float(FloatOp::Add, Fp::SAT) => |a, b| sat32(add32(a, b));
+        Float(FloatOp::Add, Fp::FTZ_SAT) => |a, b| sat32(ftz32(add32(ftz32(a), ftz32(b))));
+        Float(FloatOp::Mul, Fp::SAT) => |a, b| sat32(mul32(a, b));
+        Float(FloatOp::Mul, Fp::FTZ_SAT) => |a, b| sat32(ftz32(mul32(ftz32(a), ftz32(b))));
+    }
     vector {
-        Mov => |a, _, _| a;
-        FAdd { ftz: false } => |a, b, _| add32(a, b);
-        FAdd { ftz: true } => |a, b, _| ftz32(add32(ftz32(a), ftz32(b)));
-        FMul { ftz: false } => |a, b, _| mul32(a, b);
-        FMul { ftz: true } => |a, b, _| ftz32(mul32(ftz32(a), ftz32(b)));
-        FMin { ftz: false } => |a, b, _| float::min32(a, b);
-        FMin { ftz: true } => |a, b, _| float::min32(ftz32(a), ftz32(b));
-        FMax { ftz: false } => |a, b, _| float::max32(a, b);
-        FMax { ftz: true } => |a, b, _| float::max32(ftz32(a), ftz32(b));
-        Add => |a, b, _| a.wrapping_add(b);
-        AddOne => |a, b, _| a.wrapping_add(b).wrapping_add(1);
-        Sub => |a, b, _| a.wrapping_sub(b);
-        SubFrom => |a, b, _| b.wrapping_sub(a);
-        AddNot => |a, b, _| (!a).wrapping_add(!b).wrapping_add(1);
+        Mov => |a| a;
+        Add => |a, b| a.wrapping_add(b);
+        AddOne => |a, b| a.wrapping_add(b).wrapping_add(1);
+        Sub => |a, b| a.wrapping_sub(b);
+        SubFrom => |a, b| b.wrapping_sub(a);
+        AddNot => |a, b| (!a).wrapping_add(!b).wrapping_add(1);
         ShlAdd => |a, b, c| (a << (c & 31)).wrapping_add(b);
         MulAdd => |a, b, c| a.wrapping_mul(b).wrapping_add(c);
         MulSub => |a, b, c| c.wrapping_sub(a.wrapping_mul(b));
@@ -266,39 +310,37 @@ table! {
         MulHiAdd { signed: [true, true] } => |a, b, c| mul_hi(a, b, true, true).wrapping_add(c);
         MulHiAdd { signed: [true, false] } => |a, b, c| mul_hi(a, b, true, false).wrapping_add(c);
         MulHiAdd { signed: [false, true] } => |a, b, c| mul_hi(a, b, false, true).wrapping_add(c);
-        Min { signed: true } => |a, b, _| (a as i32).min(b as i32) as u32;
-        Min { signed: false } => |a, b, _| a.min(b);
-        Max { signed: true } => |a, b, _| (a as i32).max(b as i32) as u32;
-        Max { signed: false } => |a, b, _| a.max(b);
+        Min { signed: true } => |a, b| (a as i32).min(b as i32) as u32;
+        Min { signed: false } => |a, b| a.min(b);
+        Max { signed: true } => |a, b| (a as i32).max(b as i32) as u32;
+        Max { signed: false } => |a, b| a.max(b);
         Sad { signed: true } => |a, b, c| (a as i32).abs_diff(b as i32).wrapping_add(c);
         Sad { signed: false } => |a, b, c| a.abs_diff(b).wrapping_add(c);
-        Bfe { signed: true, reverse: false } => |a, b, _| int::bfe(a, b, true);
-        Bfe { signed: false, reverse: false } => |a, b, _| int::bfe(a, b, false);
-        Bfe { signed: true, reverse: true } => |a, b, _| int::bfe(a.reverse_bits(), b, true);
-        Bfe { signed: false, reverse: true } => |a, b, _| int::bfe(a.reverse_bits(), b, false);
+        Bfe { signed: true, reverse: false } => |a, b| int::bfe(a, b, true);
+        Bfe { signed: false, reverse: false } => |a, b| int::bfe(a, b, false);
+        Bfe { signed: true, reverse: true } => |a, b| int::bfe(a.reverse_bits(), b, true);
+        Bfe { signed: false, reverse: true } => |a, b| int::bfe(a.reverse_bits(), b, false);
         Bfi => |a, b, c| int::bfi(a, b, c);
-        Shl { wrap: false } => |a, b, _| int::shl(a, b);
-        Shl { wrap: true } => |a, b, _| a << (b & 31);
-        Shr { signed: false, wrap: false, reverse: false } => |a, b, _| int::shr_u(a, b);
-        Shr { signed: false, wrap: true, reverse: false } => |a, b, _| a >> (b & 31);
-        Shr { signed: true, wrap: false, reverse: false } => |a, b, _| int::shr_s(a, b);
-        Shr { signed: true, wrap: true, reverse: false } => |a, b, _| (a as i32 >> (b & 31)) as u32;
-        Shr { signed: false, wrap: false, reverse: true } => |a, b, _| int::shr_u(a.reverse_bits(), b);
-        Shr { signed: false, wrap: true, reverse: true } => |a, b, _| a.reverse_bits() >> (b & 31);
-        Shr { signed: true, wrap: false, reverse: true } => |a, b, _| int::shr_s(a.reverse_bits(), b);
-        Shr { signed: true, wrap: true, reverse: true } => |a, b, _| (a.reverse_bits() as i32 >> (b & 31)) as u32;
-        And => |a, b, _| a & b;
-        Or => |a, b, _| a | b;
-        Xor => |a, b, _| a ^ b;
-        Flo { signed: true, shift: true } => |a, _, _| int::flo(a, true, true);
-        Flo { signed: true, shift: false } => |a, _, _| int::flo(a, true, false);
-        Flo { signed: false, shift: true } => |a, _, _| int::flo(a, false, true);
-        Flo { signed: false, shift: false } => |a, _, _| int::flo(a, false, false);
-        Popc => |a, b, _| (a & b).count_ones();
+        Shl { wrap: false } => |a, b| int::shl(a, b);
+        Shl { wrap: true } => |a, b| a << (b & 31);
+        Shr { signed: false, wrap: false, reverse: false } => |a, b| int::shr_u(a, b);
+        Shr { signed: false, wrap: true, reverse: false } => |a, b| a >> (b & 31);
+        Shr { signed: true, wrap: false, reverse: false } => |a, b| int::shr_s(a, b);
+        Shr { signed: true, wrap: true, reverse: false } => |a, b| (a as i32 >> (b & 31)) as u32;
+        Shr { signed: false, wrap: false, reverse: true } => |a, b| int::shr_u(a.reverse_bits(), b);
+        Shr { signed: false, wrap: true, reverse: true } => |a, b| a.reverse_bits() >> (b & 31);
+        Shr { signed: true, wrap: false, reverse: true } => |a, b| int::shr_s(a.reverse_bits(), b);
+        Shr { signed: true, wrap: true, reverse: true } => |a, b| (a.reverse_bits() as i32 >> (b & 31)) as u32;
+        Flo { signed: true, shift: true } => |a| int::flo(a, true, Found::Shift);
+        Flo { signed: true, shift: false } => |a| int::flo(a, true, Found::Bit);
+        Flo { signed: false, shift: true } => |a| int::flo(a, false, Found::Shift);
+        Flo { signed: false, shift: false } => |a| int::flo(a, false, Found::Bit);
+        Popc => |a, b| (a & b).count_ones();
+        Mufu { func: mufu::Func::Rcp, sat: false } => |a| mufu::mufu(mufu::Func::Rcp, a);
+        Mufu { func: mufu::Func::Rsq, sat: false } => |a| mufu::mufu(mufu::Func::Rsq, a);
         Prmt(Permute::Index) => |a, b, c| int::prmt(a, b, c, Permute::Index);
     }
     scalar {
-        FFma { ftz } => |a, b, c| fma_lane(a, b, c, ftz);
         Float(op, fp) => |a, b, c| float_lane(op, fp, a, b, c);
         FSel { test, ftz } => |a, b, c| if float::test32(test, if ftz { ftz32(c) } else { c }, 0) { a } else { b };
         Mufu { func, sat } => |a, _, _| {
@@ -380,15 +422,16 @@ pub struct RowOp {
 
 impl RowOp {
     pub fn new(op: LaneOp) -> RowOp {
-        RowOp { op, row: op.vector() }
+        RowOp { op, row: op.kernels(Processor::detect()).map(|k| k.plain.full) }
     }
 
     /// The results in the lanes of a mask; in others anything.
     #[inline]
-    pub fn apply(&self, mask: Mask, a: &LaneVec, b: &LaneVec, c: &LaneVec, out: &mut LaneVec) {
+    pub fn apply(&self, mask: Mask, operands: &[LaneVec; 3], out: &mut LaneVec) {
         match self.row {
-            Some(row) => row(a, b, c, out),
-            None => lanes(mask).for_each(|l| out.0[l] = self.op.eval(a.0[l], b.0[l], c.0[l])),
+            // The operands stand in for a launch's uniform rows, the result for its registers.
+            Some(row) => row(std::slice::from_mut(out), operands, &Src::POOLED, &operands[0], 0),
+            None => self.op.eval_lanes(mask, operands, out),
         }
     }
 }
@@ -398,19 +441,35 @@ fn fma_lane(a: u32, b: u32, c: u32, ftz: bool) -> u32 {
     flush(float::fma32(flush(a), flush(b), flush(c), Round::Rn))
 }
 
-/// The fused multiply-add of a warp: 64-bit sums, and the exact way where they could round twice.
-fn fma_row<const FTZ: bool>(a: &LaneVec, b: &LaneVec, c: &LaneVec, out: &mut LaneVec) {
-    let flush = |x: u32| if FTZ { ftz32(x) } else { x };
-    let mut hazard = 0u32;
-    for i in 0..LANES {
-        let [x, y, z] = [a.0[i], b.0[i], c.0[i]].map(|v| f64::from(f32::from_bits(flush(v))));
-        let s = x * y + z;
-        hazard |= u32::from(float::double_rounding(s));
-        out.0[i] = flush(canon32(s as f32));
-    }
-    if hazard != 0 {
+/// The fused multiply-add of a warp.
+struct Fma<const FTZ: bool, const SAT: bool>;
+
+impl<const FTZ: bool, const SAT: bool> RowKernel for Fma<FTZ, SAT> {
+    const OPERANDS: usize = 3;
+
+    #[inline(always)]
+    fn rows<F: Features>([a, b, c]: [&LaneVec; 3], out: &mut LaneVec) {
+        let flush = |x: u32| if FTZ { ftz32(x) } else { x };
+        let float = |x: u32| f32::from_bits(flush(x));
+        let finish = |x: u32| if SAT { sat32(flush(x)) } else { flush(x) };
+        if F::FMA {
+            for i in 0..LANES {
+                out.0[i] = finish(canon32(float(a.0[i]).mul_add(float(b.0[i]), float(c.0[i]))));
+            }
+            return;
+        }
+        // 64-bit sums, and the exact way where they could round twice.
+        let mut hazard = 0u32;
         for i in 0..LANES {
-            out.0[i] = fma_lane(a.0[i], b.0[i], c.0[i], FTZ);
+            let [x, y, z] = [a.0[i], b.0[i], c.0[i]].map(|v| f64::from(float(v)));
+            let s = x * y + z;
+            hazard |= u32::from(float::double_rounding(s));
+            out.0[i] = finish(canon32(s as f32));
+        }
+        if hazard != 0 {
+            for i in 0..LANES {
+                out.0[i] = finish(fma_lane(a.0[i], b.0[i], c.0[i], FTZ));
+            }
         }
     }
 }
@@ -458,6 +517,7 @@ mod tests {
     use super::super::operand::VideoSrc;
     use super::*;
     use crate::state::lanes::hard_values as row;
+    use crate::state::lanes::{Modifier, POOL};
     use nvir_base::num::video::{Primary, Secondary};
 
     /// Every operation with every modifier that has a line of its own.
@@ -501,12 +561,13 @@ mod tests {
                     all.extend(both.map(|high| Shf(Funnel { left, wide: !left, signed: x, wrap: y, high })));
                 }
             }
-            let funcs = [mufu::Func::Rcp, mufu::Func::Ex2, mufu::Func::Sin];
+            let funcs = [mufu::Func::Rcp, mufu::Func::Rsq, mufu::Func::Ex2, mufu::Func::Sin];
             all.extend(funcs.map(|func| Mufu { func, sat: x }));
             for op in [FloatOp::Add, FloatOp::Mul, FloatOp::Fma] {
                 all.extend([Round::Rz, Round::Rp].map(|round| {
                     Float(op, Fp { round, ftz: x, fmz: !x && op == FloatOp::Mul, sat: x, scale: 0 })
                 }));
+                all.push(Float(op, if x { Fp::FTZ_SAT } else { Fp::SAT }));
             }
         }
         use Permute::*;
@@ -543,13 +604,60 @@ mod tests {
         let mut seed = 12345;
         for op in all() {
             for _ in 0..60 {
-                let [a, b, c] = [0; 3].map(|_| row(&mut seed));
+                let operands = [0; 3].map(|_| row(&mut seed));
                 let mut out = LaneVec::ZERO;
                 let mask = seed | 1 << 7;
-                RowOp::new(op).apply(mask, &a, &b, &c, &mut out);
+                RowOp::new(op).apply(mask, &operands, &mut out);
                 for l in lanes(mask) {
-                    let (a, b, c) = (a.0[l], b.0[l], c.0[l]);
+                    let [a, b, c] = operands.each_ref().map(|row| row.0[l]);
                     assert_eq!(out.0[l], op.eval(a, b, c), "{op:?} {a:#x} {b:#x} {c:#x}");
+                }
+            }
+        }
+    }
+
+    /// Every kernel for every set of features that this processor has, with all lanes and some, from registers and uniform rows, with
+    /// modifiers and without, into a register of its own and over each operand.
+    #[test]
+    fn kernels_write_what_single_lanes_give_and_nothing_else() {
+        const MODIFIERS: [Modifier; 5] =
+            [Modifier::None, Modifier::NegF32, Modifier::AbsF32, Modifier::NegAbsF32, Modifier::Inv];
+        let mut seed = 4321;
+        for (op, processor) in
+            all().into_iter().flat_map(|op| Processor::all().into_iter().map(move |p| (op, p)))
+        {
+            let Some(kernels) = op.kernels(processor) else { continue };
+            for round in 0..60 {
+                let before: [LaneVec; 5] = std::array::from_fn(|_| row(&mut seed));
+                let pool: [LaneVec; 3] = std::array::from_fn(|_| row(&mut seed));
+                let mut pick = |n: u32| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (seed >> 16) % n
+                };
+                let src: [Src; 3] = std::array::from_fn(|_| {
+                    let row = [0, 1, 2, POOL, POOL + 1, POOL + 2][pick(6) as usize];
+                    let modifier = if round % 2 == 0 { Modifier::None } else { MODIFIERS[pick(5) as usize] };
+                    Src { row, modifier }
+                });
+                let dst = pick(4) as usize;
+                let mask = [Mask::MAX, 1 << pick(32), pick(1 << 16) << 16 | pick(1 << 16)][round % 3];
+                let Some(forms) = kernels.forms(&src) else {
+                    assert!(src.iter().any(|s| s.modifier != Modifier::None), "{op:?}");
+                    continue;
+                };
+                let mut regs = before;
+                let kernel = if mask == Mask::MAX { forms.full } else { forms.partial };
+                kernel(&mut regs, &pool, &src, &LaneVec::expand(mask), dst as u32);
+                let expected = |r: usize, l: usize| {
+                    let [a, b, c] = src.map(|s| s.lane(&before, &pool, l));
+                    if r == dst && mask >> l & 1 != 0 { op.eval(a, b, c) } else { before[r].0[l] }
+                };
+                for (r, l) in (0..before.len()).flat_map(|r| (0..LANES).map(move |l| (r, l))) {
+                    assert_eq!(
+                        regs[r].0[l],
+                        expected(r, l),
+                        "{op:?} {processor:?} {src:?} to {dst}, lanes {mask:#x}: R{r} of {l}"
+                    );
                 }
             }
         }

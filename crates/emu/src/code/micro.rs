@@ -339,7 +339,7 @@ impl Micro {
 }
 
 /// A run of registers: first and count.
-pub type Regs = (u8, u8);
+pub(crate) type Regs = (u8, u8);
 
 /// One decoded word.
 #[derive(Clone, Debug)]
@@ -409,6 +409,14 @@ impl Inst {
                 | Flow::Longjmp(cc) => cc == ALWAYS,
                 _ => false,
             }
+    }
+
+    /// Whether all that it reads and writes are its warp's registers, predicates and flags.
+    pub(crate) fn is_of_registers(&self) -> bool {
+        match self.micro {
+            Micro::S2r { .. } | Micro::Fence(_) => false,
+            _ => matches!(self.micro.class(), Class::Pure | Class::CrossLane) && !self.sync,
+        }
     }
 
     /// Whether it may change global memory.

@@ -198,6 +198,14 @@ pub struct Fp {
     pub scale: i32,
 }
 
+impl Fp {
+    /// Saturation and nothing else.
+    pub const SAT: Fp = Fp { round: Round::Rn, ftz: false, fmz: false, sat: true, scale: 0 };
+
+    /// The same with flushed operands and results.
+    pub const FTZ_SAT: Fp = Fp { ftz: true, ..Fp::SAT };
+}
+
 /// A number format of conversions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NumType {

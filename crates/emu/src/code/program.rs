@@ -4,6 +4,8 @@ use super::blocks;
 use super::decode::{Pool, decode};
 use super::micro::{Inst, Micro};
 use super::reach;
+use super::steps::{self, Step};
+use crate::run::attached::Attached;
 use nvir_base::Chip;
 use nvir_isa::fetch::{self, Fetched};
 use nvir_isa::{self as isa, MInst};
@@ -36,9 +38,15 @@ pub struct Code {
     step: u32,
     decoded: Vec<Option<MInst>>,
     pub(crate) insts: Vec<Inst>,
+    /// One for each of them.
+    pub(crate) steps: Vec<Step>,
+    /// One above the highest register that any of them names.
+    pub(crate) gprs: usize,
     /// How many of them are in the primary segment, and its address.
     primary: (usize, u32),
     pub(crate) pool: Pool,
+    /// What an engine has made of it.
+    pub(crate) attached: Attached,
 }
 
 /// Decoded machine code of one chip, with what is known of its source.
@@ -79,14 +87,18 @@ impl Code {
             all.push(segment);
         }
         let primary = (all.get(1).map_or(insts.len(), |s| s.first), all.first().map_or(0, |s| s.start));
-        let mut code = Code { chip, segments: all, step, decoded, insts, primary, pool };
+        let (steps, gprs) = (Vec::new(), insts.iter().map(Inst::gprs).max().unwrap_or(0) as usize);
+        let attached = Attached::default();
+        let mut code =
+            Code { chip, segments: all, step, decoded, insts, steps, gprs, primary, pool, attached };
         blocks::mark_leaders(&mut code);
+        code.steps = steps::steps(&code.insts, code.segment_starts(), code.step(), |pc| code.index(pc));
         code
     }
 
-    /// Where the instruction at a code address is in [`Code::insts`].
+    /// Where the instruction at a code address is among [`Code::instructions`].
     #[inline]
-    pub(crate) fn index(&self, pc: u32) -> Option<usize> {
+    pub fn index(&self, pc: u32) -> Option<usize> {
         let (count, start) = self.primary;
         // An address between two instructions becomes a large number.
         let at = pc.wrapping_sub(start).rotate_right(self.step) as usize;
@@ -102,7 +114,7 @@ impl Code {
     }
 
     /// The inverse of [`Code::index`].
-    pub(crate) fn address(&self, index: usize) -> u32 {
+    pub fn address(&self, index: usize) -> u32 {
         match self.segments.iter().rev().find(|s| s.first <= index) {
             Some(s) => s.start + (((index - s.first) as u32) << self.step),
             None => 0,

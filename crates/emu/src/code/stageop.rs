@@ -5,7 +5,7 @@ use crate::state::lanes::Src;
 
 /// What addresses a shader's inputs and outputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct At {
+pub struct At {
     pub base: Src,
     pub offset: i32,
     /// A patch's attributes.
@@ -18,7 +18,7 @@ pub(crate) struct At {
 
 /// How IPA gets a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum IpaMode {
+pub enum IpaMode {
     Pass,
     Multiply,
     Constant,
@@ -27,7 +27,7 @@ pub(crate) enum IpaMode {
 
 /// Where in the pixel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum IpaSample {
+pub enum IpaSample {
     Centre,
     Centroid,
     Offset,
@@ -35,7 +35,7 @@ pub(crate) enum IpaSample {
 
 /// What PIXLD tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum PixelInfo {
+pub enum PixelInfo {
     Count,
     Coverage,
     SampleOffset,

@@ -17,7 +17,7 @@ use crate::state::lanes::Src;
 
 /// What SUCLAMP is told of a coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Order {
+pub enum Order {
     /// By the word (`SD`).
     Described,
     /// LaneVec by row (`PL`).
@@ -28,7 +28,7 @@ pub(crate) enum Order {
 
 /// The suffixes of SUCLAMP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Clamp {
+pub struct Clamp {
     pub order: Order,
     /// Log2 of what the bound is rounded down to a multiple of: `R1` to `R16`.
     pub round: u32,

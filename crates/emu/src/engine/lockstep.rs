@@ -22,7 +22,7 @@ pub struct Lockstep<'a> {
 
 impl<'a> Lockstep<'a> {
     /// What `first` does is held against what `second` does, with which the run goes on.
-    pub fn new(first: &'a dyn Engine, second: &'a dyn Engine) -> Lockstep<'a> {
+    pub const fn new(first: &'a dyn Engine, second: &'a dyn Engine) -> Lockstep<'a> {
         Lockstep { first, second }
     }
 }
@@ -112,7 +112,7 @@ impl Exec for Both {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Interpreter;
+    use super::super::{Interpreter, SingleSteps};
     use super::*;
     use crate::{Launch, Memory, Options, Program, Stats, interpreter};
     use nvir_base::Chip;
@@ -123,8 +123,6 @@ mod tests {
     enum Fake {
         /// A bit of R2 is wrong.
         Wrong,
-        /// The interpreter is to do every instruction.
-        Steps,
         /// It looks at how slices end, and at what faults leave.
         Checks,
     }
@@ -144,10 +142,6 @@ mod tests {
                     let ended = interpreter::run(cx, w, until);
                     w.regs[2].0[5] ^= 1;
                     ended
-                }
-                Fake::Steps => {
-                    let begins = self.1.index(w.pc).is_none_or(|at| self.1.insts[at].leader);
-                    Ok(if begins && cx.block.steps >= until { Yield::Slice } else { Yield::Step })
                 }
                 Fake::Checks => loop {
                     let before = Everything::take(cx, w);
@@ -229,8 +223,8 @@ mod tests {
         assert!(alone.0.is_ok(), "{:?}", alone.0);
         let lockstep = Lockstep::new(&Interpreter, &Interpreter);
         let (first, second) =
-            (Lockstep::new(&Fake::Steps, &Interpreter), Lockstep::new(&Interpreter, &Fake::Steps));
-        for engine in [&Interpreter as &dyn Engine, &lockstep, &first, &second, &Fake::Steps, &Fake::Checks] {
+            (Lockstep::new(&SingleSteps, &Interpreter), Lockstep::new(&Interpreter, &SingleSteps));
+        for engine in [&Interpreter as &dyn Engine, &lockstep, &first, &second, &SingleSteps, &Fake::Checks] {
             assert_eq!(execute(&LOOP, Some(engine)), alone, "{engine:?}");
         }
     }
@@ -271,7 +265,7 @@ mod tests {
             let said = alone.expect_err("it faults");
             assert_eq!(execute(&lines, Some(&Fake::Checks)), (Err(said.clone()), words.clone()), "{way:?}");
             assert!(words.iter().all(|w| *w == 0), "{way:?}: {words:?}");
-            let lockstep = Lockstep::new(&Interpreter, &Fake::Steps);
+            let lockstep = Lockstep::new(&Interpreter, &SingleSteps);
             assert_eq!(execute(&lines, Some(&lockstep)).0, Err(said));
         }
     }

@@ -16,10 +16,9 @@ pub use crate::trap::Trap;
 pub use lockstep::Lockstep;
 
 mod lockstep;
+pub mod open;
 
-use crate::cx::Env;
 use crate::interpreter;
-use crate::{Checks, Options, Side};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -51,18 +50,23 @@ impl Exec for Interpreter {
     }
 }
 
-/// The executor of a launch: another engine's than the interpreter only where nothing is asked for that it does not do.
-pub(crate) fn executor(env: &Env<'_>, options: &Options<'_>) -> Option<Arc<dyn Exec>> {
-    let bound = env.bound;
-    let Checks { memory, init, race, strict_race: _, global_race, sync } = options.checks;
-    let plain = memory && !(init || race || global_race || sync);
-    let watched = options.trace.is_some() || options.profile || options.faults > 1 || env.tracker.is_some();
-    let engine = options.engine.filter(|_| plain && !watched && options.first == Side::Taken)?;
-    // What this launch lacks, the code does not know.
-    if bound.is_patched() {
-        return None;
+/// The interpreter an instruction at a time, without its ways for many of them: what [`Interpreter`] is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct SingleSteps;
+
+impl Engine for SingleSteps {
+    fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>> {
+        Some(Arc::new(Stepper(code.clone())))
     }
-    engine.prepare(&bound.launch.program.code)
+}
+
+struct Stepper(Arc<Code>);
+
+impl Exec for Stepper {
+    fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
+        let begins = self.0.index(warp.pc).is_none_or(|at| self.0.insts[at].leader);
+        Ok(if begins && cx.block.steps >= until { Yield::Slice } else { Yield::Step })
+    }
 }
 
 /// Runs a warp by an executor, and by the interpreter where that has none for an instruction.

@@ -3,14 +3,16 @@
 pub(crate) mod pure;
 
 use crate::check::{definedness, trace};
-use crate::code::micro::{Flow, Inst, Micro, NULL, Space};
+use crate::code::micro::{CarryIn, Flow, Inst, Micro, NULL, PSrc, Space};
+use crate::code::rows::{Rows, SumOp};
+use crate::code::steps::Then;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
 use crate::stage;
-use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
-use crate::state::warp::{State as WarpState, Wait, Warp};
+use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, lanes};
+use crate::state::warp::{Side, State as WarpState, Wait, Warp};
 use crate::trap::Trap;
-use crate::units::special::special_register;
+use crate::units::special::special_row;
 use crate::units::{flow, memory, surface, texture};
 
 /// Why an executor has stopped.
@@ -28,38 +30,176 @@ pub enum Yield {
 
 /// Runs a warp until it waits or is done, or until the block has executed `until` instructions and a basic block begins. A fault is
 /// at [`Warp::at`].
-pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
+pub fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
+    let watched = cx.env.checks.init || cx.env.profile || cx.trace.is_some();
     let code = &cx.env.bound.launch.program.code;
     let insts = &cx.env.bound.insts[..];
-    let step = code.step();
     loop {
         w.at = w.pc;
-        let Some(mut at) = code.index(w.pc) else { return Err(bad_pc(w, code.alignment())) };
+        let Some(at) = code.index(w.pc) else { return Err(bad_pc(w, code.alignment())) };
         if insts[at].leader && cx.block.steps >= until {
             return Ok(Yield::Slice);
         }
-        // To the end of the basic block.
-        loop {
-            let inst = &insts[at];
-            w.at = w.pc;
-            w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
-            if !matches!(inst.micro, Micro::Sched) {
-                execute(cx, w, inst, at)?;
-            }
-            // What is behind the end of a block is a leader.
-            at += usize::from(inst.bytes) >> step;
-            if insts.get(at).is_none_or(|next| next.leader) {
-                break;
-            }
-        }
-        if let Some(end) = after_block(cx, w)? {
+        let ended = if watched { block(cx, w, at)? } else { steps(cx, w, at, until)? };
+        if ended && let Some(end) = after_block(cx, w)? {
             return Ok(end);
         }
     }
 }
 
+/// Executes one instruction after the other to the end of the basic block.
+fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<bool, Trap> {
+    let insts = &cx.env.bound.insts[..];
+    let step = cx.env.bound.launch.program.code.step();
+    loop {
+        let inst = begin(w, insts, at);
+        if !matches!(inst.micro, Micro::Sched) {
+            execute(cx, w, inst, at)?;
+        }
+        // What is behind the end of a block is a leader.
+        at += usize::from(inst.bytes) >> step;
+        if insts.get(at).is_none_or(|next| next.leader) {
+            return Ok(true);
+        }
+    }
+}
+
+/// The instruction at which a warp is; the warp is then behind it.
+#[inline(always)]
+fn begin<'a>(w: &mut Warp, insts: &'a [Inst], at: usize) -> &'a Inst {
+    let inst = &insts[at];
+    w.at = w.pc;
+    w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
+    inst
+}
+
+/// The lanes that execute an instruction.
+#[inline(always)]
+fn lanes_of(w: &Warp, guard: PSrc, quad: u8) -> Mask {
+    let mask = w.active & w.pred(guard);
+    if quad == 15 { mask } else { mask & (Mask::from(quad) * 0x1111_1111) }
+}
+
+/// Where nothing watches: executes from the instruction at `at` on, until the block has executed `until` instructions and a basic block
+/// begins, or the code ends; or until control goes elsewhere, or no lane goes on: whether that is to be looked at.
+fn steps(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize, until: u64) -> Result<bool, Trap> {
+    let bound = cx.env.bound;
+    let (pool, steps) = (&bound.pool[..], &bound.steps[..]);
+    let shift = bound.launch.program.code.step();
+    let (before, left) = (cx.block.steps, until.saturating_sub(cx.block.steps));
+    let mut active = w.active;
+    let mut running = u64::from(active.count_ones());
+    let (mut executed, mut threads) = (0, 0);
+    // Where `pc` is, from which the walk goes on without jumps.
+    let (mut from, mut pc) = (at, w.pc);
+    let ended = loop {
+        let step = &steps[at];
+        let mask = if step.whole { active } else { lanes_of(w, step.guard, step.quad) };
+        let full = mask == Mask::MAX;
+        let (here, mut then) = (at, step.then);
+        let mut elsewhere = false;
+        at = step.next as usize;
+        if !matches!(step.rows, Rows::Nothing) {
+            executed += 1;
+            threads += if mask == active { running } else { mask.count_ones().into() };
+        }
+        match &step.rows {
+            Rows::Nothing => {}
+            Rows::Other => elsewhere = true,
+            _ if mask == 0 => {}
+            Rows::Lane { forms, dst, src } if full => {
+                (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
+            }
+            Rows::Lane { forms, dst, src } => {
+                (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into());
+            }
+            Rows::Compare { compare, src, dst, with, bop } => {
+                let scratch = &mut cx.block.scratch;
+                let a = src[0].get(&w.regs, pool, &mut scratch.a);
+                let b = src[1].get(&w.regs, pool, &mut scratch.b);
+                let hit = compare(&mut (), a, b, &(), 0);
+                let with = w.pred(*with);
+                w.set_pred(dst[1], mask, bop.of(!hit, with));
+                w.set_pred(dst[0], mask, bop.of(hit, with));
+            }
+            Rows::Sum(op) => sum(w, pool, &mut cx.block.scratch, op, mask),
+            Rows::Branch(to) if mask == active => {
+                (at, from, pc) = (to.at as usize, to.at as usize, to.pc);
+                then = Then::Leader;
+            }
+            Rows::Branch(to) if to.parts && cx.env.first == Side::Taken => {
+                let bytes = u32::from(bound.insts[here].bytes);
+                w.pc = pc.wrapping_add(((here - from) as u32) << shift).wrapping_add(bytes);
+                match w.branch(mask, to.pc, Side::Taken) {
+                    Ok(()) => (at, from, pc, then) = (to.at as usize, to.at as usize, to.pc, Then::Leader),
+                    Err(_) => elsewhere = true,
+                }
+            }
+            Rows::Push(wait, to) => elsewhere = w.push(*wait, active, *to).is_err(),
+            Rows::Wait(wait) => elsewhere = w.wait(*wait, mask).is_err(),
+            Rows::Branch(_) | Rows::Registers | Rows::Unit => elsewhere = true,
+        }
+        if elsewhere {
+            let inst = &bound.insts[here];
+            w.at = pc.wrapping_add(((here - from) as u32) << shift);
+            w.pc = w.at.wrapping_add(u32::from(inst.bytes));
+            cx.block.steps = before + executed;
+            cx.block.thread_steps += threads;
+            threads = 0;
+            let done = match step.rows {
+                Rows::Registers => {
+                    pure::execute(w, pool, &mut cx.block.scratch, inst, mask);
+                    Ok(())
+                }
+                Rows::Unit => unit(cx, w, inst, mask),
+                _ => act(cx, w, inst, mask),
+            };
+            if done.is_err() {
+                w.pc = w.at;
+                return done.map(|()| true);
+            }
+            if inst.ends_block() {
+                return Ok(true);
+            }
+        } else if w.active != active {
+            active = w.active;
+            running = active.count_ones().into();
+            if active == 0 {
+                w.at = pc.wrapping_add(((here - from) as u32) << shift);
+                break true;
+            }
+        }
+        match then {
+            Then::Same => {}
+            Then::Leader if executed < left => {}
+            Then::Leader | Then::Nothing => break false,
+        }
+    };
+    w.pc = pc.wrapping_add(((at - from) as u32) << shift);
+    cx.block.steps = before + executed;
+    cx.block.thread_steps += threads;
+    Ok(ended)
+}
+
+#[inline]
+fn sum(w: &mut Warp, pool: &[LaneVec], scratch: &mut Scratch, op: &SumOp, mask: Mask) {
+    let carries = match op.carry {
+        CarryIn::Zero => 0,
+        CarryIn::One => Mask::MAX,
+        CarryIn::Flag => w.cc.carry,
+    };
+    let mut cc = match mask {
+        Mask::MAX => (op.full)(&mut w.regs, pool, &op.of, &LaneVec::ZERO, carries),
+        _ => (op.partial)(&mut w.regs, pool, &op.of, scratch.take(mask), carries),
+    };
+    if op.flags {
+        pure::continue_sum(w, op.carry, &mut cc);
+        w.cc.blend(mask, cc);
+    }
+}
+
 /// Executes the instruction that a warp is at.
-pub(crate) fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
+pub fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     let bound = cx.env.bound;
     w.at = w.pc;
     let code = &bound.launch.program.code;
@@ -70,6 +210,40 @@ pub(crate) fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap>
         execute(cx, w, inst, at)?;
     }
     after_block(cx, w)
+}
+
+/// Executes the transfer of control that a warp is at, if it is one of the usual ones and no fault: what [`step`] does with less ado. The
+/// instruction must not be one that faults in this launch only.
+pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Option<Yield>, Trap>> {
+    let usual = match inst.micro {
+        Micro::Nop => inst.sync,
+        Micro::Flow(flow) => !matches!(flow, Flow::Brx { .. } | Flow::Exit(_) | Flow::Kil(_)),
+        _ => false,
+    };
+    if !usual || inst.quad != 15 {
+        return None;
+    }
+    let mask = w.active & w.pred(inst.guard);
+    (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
+    if mask != 0 {
+        let done = match inst.micro {
+            Micro::Flow(_) if inst.sync => return back(w),
+            Micro::Flow(f) => flow::execute(cx, w, f, mask).is_ok(),
+            _ => w.wait(Wait::Ssy, mask).is_ok(),
+        };
+        if !done {
+            return back(w);
+        }
+    }
+    cx.block.steps += 1;
+    cx.block.thread_steps += u64::from(mask.count_ones());
+    Some(after_block(cx, w))
+}
+
+/// The warp is at the instruction again.
+fn back<T>(w: &mut Warp) -> Option<T> {
+    w.pc = w.at;
+    None
 }
 
 /// Whether a warp goes on: its lanes may all wait or have ended.
@@ -100,10 +274,7 @@ fn execute(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), 
 #[inline(always)]
 fn attempt(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
     let env = cx.env;
-    let mut mask = w.active & w.pred(inst.guard);
-    if inst.quad != 15 {
-        mask &= Mask::from(inst.quad) * 0x1111_1111;
-    }
+    let mask = lanes_of(w, inst.guard, inst.quad);
     cx.block.steps += 1;
     // Counting bits takes some instructions on any x86-64.
     cx.block.thread_steps += if mask == Mask::MAX { LANES as u64 } else { mask.count_ones().into() };
@@ -118,19 +289,26 @@ fn attempt(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), 
         }
     }
     let depth = w.stack.len();
-    if mask != 0 || matches!(inst.micro, Micro::Illegal(_)) {
-        if inst.sync {
-            w.entry(Wait::Ssy, mask & w.active)?;
-        }
-        if !pure::execute(w, &env.bound.pool, &mut cx.block.scratch, inst, mask) {
-            unit(cx, w, inst, mask)?;
-        }
-        if inst.sync {
-            w.wait(Wait::Ssy, mask & w.active)?;
-        }
-    }
+    act(cx, w, inst, mask)?;
     if cx.trace.is_some() || env.profile {
         observe(cx, w, inst, at, mask, depth);
+    }
+    Ok(())
+}
+
+/// What an instruction does.
+fn act(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
+    if mask == 0 && !matches!(inst.micro, Micro::Illegal(_)) {
+        return Ok(());
+    }
+    if inst.sync {
+        w.entry(Wait::Ssy, mask & w.active)?;
+    }
+    if !pure::execute(w, &cx.env.bound.pool, &mut cx.block.scratch, inst, mask) {
+        unit(cx, w, inst, mask)?;
+    }
+    if inst.sync {
+        w.wait(Wait::Ssy, mask & w.active)?;
     }
     Ok(())
 }
@@ -167,8 +345,23 @@ fn bad_pc(w: &Warp, alignment: u32) -> Trap {
 
 /// Everything that is not confined to registers, without the lanes whose faults the run goes on after.
 fn unit(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
+    match dispatch(cx, w, inst, mask) {
+        Ok(()) => Ok(()),
+        Err(trap) => without_faults(cx, w, inst, mask, trap),
+    }
+}
+
+/// Goes on after a fault, where the run does: without the lane at fault.
+#[cold]
+fn without_faults(
+    cx: &mut Cx<'_>,
+    w: &mut Warp,
+    inst: &Inst,
+    mask: Mask,
+    mut trap: Trap,
+) -> Result<(), Trap> {
     let mut left = mask;
-    while let Err(trap) = dispatch(cx, w, inst, left) {
+    loop {
         let lane = trap.0.lane as u32;
         // A race is found between the lanes' accesses: those before it have changed memory.
         let between = matches!(trap.0.kind, FaultKind::Race | FaultKind::Uninitialized);
@@ -184,10 +377,13 @@ fn unit(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Tr
         }
         left &= others;
         if left == 0 {
-            break;
+            return Ok(());
+        }
+        match dispatch(cx, w, inst, left) {
+            Ok(()) => return Ok(()),
+            Err(next) => trap = next,
         }
     }
-    Ok(())
 }
 
 fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
@@ -226,12 +422,9 @@ fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<()
             memory::atomic(cx, w, mask, (*op, *ty), (*dst, *src), addr)
         }
         Micro::S2r { dst, reg } => {
-            let mut row = LaneVec::ZERO;
-            for (l, v) in row.0.iter_mut().enumerate() {
-                *v = special_register(cx, w, *reg, l);
-            }
             if *dst != NULL {
-                w.regs[*dst as usize].blend(mask, &row);
+                let row = special_row(cx, w, *reg);
+                cx.env.processor.merge(mask, &row.0, &mut w.regs[*dst as usize].0);
             }
             Ok(())
         }

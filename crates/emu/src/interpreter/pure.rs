@@ -9,6 +9,7 @@ use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, Src, lanes};
 use crate::state::warp::{Cc, FLAGS, PREDS, Warp};
 use nvir_base::num::float::{self, ftz32};
 use nvir_base::num::int;
+use nvir_simd::Processor;
 
 #[inline]
 fn write(w: &mut Warp, dst: u8, mask: Mask, row: &LaneVec) {
@@ -22,10 +23,7 @@ fn write(w: &mut Warp, dst: u8, mask: Mask, row: &LaneVec) {
 pub(crate) fn execute(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) -> bool {
     match &inst.micro {
         Micro::Lane { op, dst, src } => {
-            let a = src[0].get(&w.regs, pool, &mut s.a);
-            let b = src[1].get(&w.regs, pool, &mut s.b);
-            let c = src[2].get(&w.regs, pool, &mut s.c);
-            op.apply(mask, a, b, c, &mut s.out);
+            op.apply(mask, &src.map(|s| s.value(&w.regs, pool)), &mut s.out);
             write(w, *dst, mask, &s.out);
             if inst.cc {
                 flags(w, inst, mask, &s.out);
@@ -151,25 +149,18 @@ fn sums(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask
     let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
     match &inst.micro {
         Micro::Sum { dst, src, inv, carry, sat, shift } => {
-            let carries = match carry {
-                CarryIn::Zero => 0,
-                CarryIn::One => Mask::MAX,
-                CarryIn::Flag => w.cc.carry,
-            };
-            let a = src[0].get(&w.regs, pool, &mut s.a);
-            let b = src[1].get(&w.regs, pool, &mut s.b);
-            sum_rows([a, b], *inv, *shift, carries, &mut s.out, &mut s.out2);
-            if *sat {
-                for l in lanes(mask & s.out2.mask(|v| v & OVERFLOW != 0)) {
-                    // The sum has the wrong sign.
-                    s.out.0[l] = i32::MIN as u32 ^ 0u32.wrapping_sub(s.out.0[l] >> 31);
-                }
-            }
             let mut cc = Cc::default();
-            if inst.cc {
-                let Scratch { out, out2, .. } = &*s;
-                (cc.zero, cc.sign) = (out.mask(|v| v == 0), out.mask(|v| v >> 31 != 0));
-                (cc.carry, cc.overflow) = (out2.mask(|v| v & CARRY != 0), out2.mask(|v| v & OVERFLOW != 0));
+            for l in lanes(mask) {
+                let operand = |n: usize, shift: u8| {
+                    let v = get(w, src[n], l) << shift;
+                    if inv[n] { !v } else { v }
+                };
+                let (sum, carry, overflow) =
+                    int::add_carry(operand(0, *shift), operand(1, 0), carry_in(w, *carry, l));
+                // A sum that overflows has the wrong sign.
+                let saturated = i32::MIN as u32 ^ 0u32.wrapping_sub(sum >> 31);
+                s.out.0[l] = if *sat && overflow { saturated } else { sum };
+                sum_flags(&mut cc, l, s.out.0[l], carry, overflow);
             }
             finish_sum(w, s, inst, *dst, mask, cc, *carry);
         }
@@ -177,7 +168,8 @@ fn sums(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask
             let carry = if neg[1] && *carry == CarryIn::Zero { CarryIn::One } else { *carry };
             let mut cc = Cc::default();
             for l in lanes(mask) {
-                let p = int::mul_wide(get(w, src[0], l), get(w, src[1], l), signed[0], signed[1]);
+                let factor = |n: usize| int::factor(get(w, src[n], l), signed[n]);
+                let p = int::mul_wide(factor(0), factor(1));
                 // A negated low half is a complement and a carry; a high half takes the carry of its low one.
                 let (part, carry) = match (neg[0], *hi) {
                     (false, false) => (p as u32, carry),
@@ -205,18 +197,10 @@ fn min_max(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: M
     match &inst.micro {
         Micro::MinMax { dst, src, min, max, pick } => {
             let pick = w.pred(*pick);
-            let a = src[0].get(&w.regs, pool, &mut s.a);
-            let b = src[1].get(&w.regs, pool, &mut s.b);
-            let zero = &pool[0];
-            if pick & mask == mask {
-                min.apply(mask, a, b, zero, &mut s.out);
-            } else {
-                max.apply(mask, a, b, zero, &mut s.out);
-                if pick & mask != 0 {
-                    min.apply(mask, a, b, zero, &mut s.c);
-                    s.out.blend(pick, &s.c);
-                }
-            }
+            let [a, b] = src.map(|s| s.value(&w.regs, pool));
+            max.apply(mask, &[a, b, LaneVec::ZERO], &mut s.out);
+            min.apply(mask, &[a, b, LaneVec::ZERO], &mut s.out2);
+            s.out.blend(pick, &s.out2);
             write(w, *dst, mask, &s.out);
         }
         Micro::MinMax64 { dst, src, pick } => {
@@ -366,29 +350,6 @@ fn carry_in(w: &Warp, carry: CarryIn, lane: usize) -> bool {
     }
 }
 
-/// What a sum of two rows had, lane by lane.
-const CARRY: u32 = 1;
-const OVERFLOW: u32 = 2;
-
-/// `a` shifted to the left and `b`, each its complement where `inv` says so, and a carry in the lanes of a mask.
-fn sum_rows(
-    [a, b]: [&LaneVec; 2],
-    inv: [bool; 2],
-    shift: u8,
-    carries: Mask,
-    sum: &mut LaneVec,
-    had: &mut LaneVec,
-) {
-    let [flip_a, flip_b] = inv.map(|inv| if inv { u32::MAX } else { 0 });
-    for i in 0..LANES {
-        let (a, b) = (a.0[i] << shift ^ flip_a, b.0[i] ^ flip_b);
-        let s = a.wrapping_add(b).wrapping_add(carries >> i & 1);
-        let carry = (a & b | (a | b) & !s) >> 31;
-        let overflow = ((a ^ s) & (b ^ s)) >> 31;
-        (sum.0[i], had.0[i]) = (s, (carry * CARRY) | (overflow * OVERFLOW));
-    }
-}
-
 fn sum_flags(cc: &mut Cc, lane: usize, sum: u32, carry: bool, overflow: bool) {
     cc.zero |= u32::from(sum == 0) << lane;
     cc.sign |= (sum >> 31) << lane;
@@ -396,13 +357,17 @@ fn sum_flags(cc: &mut Cc, lane: usize, sum: u32, carry: bool, overflow: bool) {
     cc.overflow |= u32::from(overflow) << lane;
 }
 
+/// A continued sum is zero if all its words are.
+pub(super) fn continue_sum(w: &Warp, carry: CarryIn, cc: &mut Cc) {
+    if carry == CarryIn::Flag {
+        cc.zero &= w.cc.zero;
+    }
+}
+
 fn finish_sum(w: &mut Warp, s: &Scratch, inst: &Inst, dst: u8, mask: Mask, mut cc: Cc, carry: CarryIn) {
     write(w, dst, mask, &s.out);
     if inst.cc {
-        // A continued sum is zero if all its words are.
-        if carry == CarryIn::Flag {
-            cc.zero &= w.cc.zero;
-        }
+        continue_sum(w, carry, &mut cc);
         w.cc.blend(mask, cc);
     }
 }
@@ -410,7 +375,10 @@ fn finish_sum(w: &mut Warp, s: &Scratch, inst: &Inst, dst: u8, mask: Mask, mut c
 /// The lanes for which a comparison holds.
 pub(crate) fn hit(w: &Warp, pool: &[LaneVec], s: &mut Scratch, mask: Mask, cmp: &Cmp) -> Mask {
     match *cmp {
-        Cmp::Rows { op, a, b } => op.vector()(a.get(&w.regs, pool, &mut s.a), b.get(&w.regs, pool, &mut s.b)),
+        Cmp::Rows { op, a, b } => {
+            let [a, b] = [a.get(&w.regs, pool, &mut s.a), b.get(&w.regs, pool, &mut s.b)];
+            op.compiled(Processor::detect())(&mut (), a, b, &(), 0)
+        }
         Cmp::IntX { test, signed, a, b } => {
             let mut m = 0;
             for l in lanes(mask) {

@@ -4,7 +4,6 @@
 //! have different lengths, by a fixed sequence: warps that watch each other's memory would else see it at the same
 //! point of a loop for ever.
 
-use crate::PcProfile;
 use crate::check::race::Watched;
 use crate::check::shadow::Shadow;
 use crate::cx::{Cx, Env, Trace};
@@ -12,8 +11,9 @@ use crate::engine::{self, Exec};
 use crate::fault::{Fault, FaultKind, Note, Place};
 use crate::stage::Io;
 use crate::state::block::{Barrier, BlockState};
-use crate::state::lanes::{LANES, Mask, Scratch};
+use crate::state::lanes::{LANES, LaneVec, Mask, Scratch};
 use crate::state::warp::{State as WarpState, Warp};
+use crate::stats::PcProfile;
 use crate::trap::{NoteKey, Other, Trap};
 use crate::units::texture::descriptors::Seen;
 use rustc_hash::FxHashMap;
@@ -46,16 +46,12 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    pub fn new(env: &Env<'_>, number: u64) -> Block {
+    pub(crate) fn new(env: &Env<'_>, number: u64) -> Block {
         let l = env.bound.launch;
         let threads = env.shape.block.iter().product::<u32>();
         let count = (threads as usize).div_ceil(LANES);
-        let warps = (0..count).map(|i| {
-            let left = threads as usize - i * LANES;
-            let live = if left >= LANES { Mask::MAX } else { (1 << left) - 1 };
-            let live = env.stage.map_or(live, |s| s.live(number));
-            Warp::new(i as u32, live, l.entry, l.gprs.max(1) as usize, env.checks.init)
-        });
+        let warps = (0..count as u32)
+            .map(|i| Warp::new(i, live(env, number, i), l.entry, l.gprs.max(1) as usize, env.checks.init));
         Block {
             number,
             warps: warps.collect(),
@@ -65,6 +61,8 @@ impl Block {
                 shared: vec![0; (env.shape.shared_bytes as usize).div_ceil(4)],
                 locks: FxHashMap::default(),
                 last_buffer: 0,
+                slots: Vec::new(),
+                buffer_hints: Default::default(),
                 steps: 0,
                 thread_steps: 0,
                 shadow: shadow(env, number, count),
@@ -88,48 +86,58 @@ impl Block {
 
     /// Makes a block of another launch of a graphics stage one of this, whose [`Block::restart`] then gives its warps; none if they
     /// have other registers.
-    pub fn reuse(mut self: Box<Block>, env: &Env<'_>) -> Option<Box<Block>> {
+    pub(crate) fn reuse(mut self: Box<Block>, env: &Env<'_>) -> Option<Box<Block>> {
         let gprs = env.bound.launch.gprs.max(1) as usize;
-        let fits = |w: &Warp| w.regs.len() == gprs && w.undef.is_some() == env.checks.init;
-        if !matches!(&self.warps[..], [w] if fits(w)) {
+        let [w] = &mut self.warps[..] else { return None };
+        if w.regs.len() != gprs || w.undef.is_some() != env.checks.init {
             return None;
         }
+        w.regs.fill(LaneVec::ZERO);
         let st = &mut self.st;
         st.last_buffer = 0;
+        st.slots.clear();
         st.profile = env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]);
         st.notes.clear();
         st.textures.clear();
         Some(self)
     }
 
-    /// Makes of a block with one warp another one of a graphics stage, which has what [`Block::new`] would give it. Notes
-    /// and the profile go on.
-    pub fn restart(&mut self, env: &Env<'_>, number: u64) {
-        let Some(context) = env.stage else { return };
+    /// Makes of a block another one of the same launch, which has what [`Block::new`] would give it. Notes and the profile go on.
+    pub(crate) fn restart(&mut self, env: &Env<'_>, number: u64) {
+        let launch = env.bound.launch;
+        let named = launch.program.code.gprs;
         for w in &mut self.warps {
-            w.restart(context.live(number), env.bound.launch.entry);
+            w.restart(live(env, number, w.index), launch.entry, named);
         }
         (self.number, self.next, self.slices) = (number, 0, FIRST_SLICE);
         let st = &mut self.st;
         st.ctaid = coordinates(env, number);
         st.number = number as u32;
+        if !st.shared.is_empty() {
+            st.shared.fill(0);
+        }
         st.locks.clear();
         (st.steps, st.thread_steps) = (0, 0);
-        st.shadow = shadow(env, number, 1);
+        st.shadow = shadow(env, number, self.warps.len());
+        if env.profile && st.profile.is_none() {
+            st.profile = Some(vec![PcProfile::default(); env.bound.insts.len()]);
+        }
         st.faults = [0; FaultKind::ALL.len()];
         st.warp_states.fill(WarpState::Ready);
         st.reductions.fill(0);
         for barrier in st.barriers.iter_mut().filter(|b| b.arrived != 0) {
             *barrier = Barrier::default();
         }
-        st.helpers = context.helpers(number);
-        if let Some(io) = &mut st.stage {
-            io.begin(context, number);
+        if let Some(context) = env.stage {
+            st.helpers = context.helpers(number);
+            if let Some(io) = &mut st.stage {
+                io.begin(context, number);
+            }
         }
     }
 
     /// Runs until the block is done or has executed about `quantum` instructions, at most up to `limit` since its start.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         env: &Env<'_>,
         exec: Option<&dyn Exec>,
@@ -187,7 +195,7 @@ impl Block {
     }
 
     /// Exchanges the record of who accessed global memory, which goes from block to block.
-    pub fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
+    pub(crate) fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
         if let Some(races) = self.st.shadow.as_mut().and_then(|s| s.races.as_mut()) {
             races.exchange_global(global);
         }
@@ -220,7 +228,7 @@ impl Block {
     }
 
     /// What the block reported without stopping.
-    pub fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
+    pub(crate) fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
         self.st.notes.iter().map(|(&key, (warp, trap, times))| {
             (key, Note { what: *self.fault(env, *warp, key.0, trap), times: *times })
         })
@@ -246,6 +254,18 @@ impl Block {
             trap = trap.with_other(Other { block: None, warp: w.index, lane: w.first_lane(), pc: w.at });
         }
         Stop::Fault(self.fault(env, i as u32, self.warps[i].at, &trap))
+    }
+}
+
+/// The threads that a warp of a block has.
+fn live(env: &Env<'_>, number: u64, warp: u32) -> Mask {
+    if let Some(context) = env.stage {
+        return context.live(number);
+    }
+    let threads = env.shape.block.iter().product::<u32>();
+    match threads - warp * LANES as u32 {
+        left if left >= LANES as u32 => Mask::MAX,
+        left => (1 << left) - 1,
     }
 }
 

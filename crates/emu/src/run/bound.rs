@@ -1,11 +1,14 @@
 //! What a launch or a draw binds: constants, banks, textures, and the code's instructions for them.
 
+use crate::bank::{self, CONST_BANKS};
 use crate::code::decode::Uniform;
 use crate::code::micro::{Inst, Micro};
+use crate::code::rows::Rows;
+use crate::code::steps::Step;
+use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::state::lanes::LaneVec;
 use crate::units::texture::descriptors::Descriptors;
-use crate::{CONST_BANKS, Launch, bank};
 use std::borrow::Cow;
 
 /// Decoded once for a launch or a draw; all its blocks share it.
@@ -15,25 +18,27 @@ pub(crate) struct Bound<'a> {
     pub banks: [bank::View<'a>; CONST_BANKS],
     /// The program's instructions; those that name a register or a constant that this launch does not have are faults.
     pub insts: Cow<'a, [Inst]>,
+    /// The same for the interpreter.
+    pub steps: Cow<'a, [Step]>,
     /// The values of the program's uniforms.
     pub pool: Vec<LaneVec>,
     pub descriptors: Descriptors,
 }
 
 impl<'a> Bound<'a> {
-    pub fn new(launch: &'a Launch<'a>, memory: &'a Memory) -> Bound<'a> {
+    pub(crate) fn new(launch: &'a Launch<'a>, memory: &'a Memory) -> Bound<'a> {
         let banks = bank::View::all(&launch.consts, memory, launch.zero_beyond_banks);
-        let (insts, pool) = bind(launch, &banks);
-        Bound { launch, memory, banks, insts, pool, descriptors: Descriptors::default() }
+        let (insts, steps, pool) = bind(launch, &banks);
+        Bound { launch, memory, banks, insts, steps, pool, descriptors: Descriptors::default() }
     }
 
     /// Whether instructions are faults in this launch that are none in the code.
-    pub fn is_patched(&self) -> bool {
+    pub(crate) fn is_patched(&self) -> bool {
         matches!(self.insts, Cow::Owned(_))
     }
 
     /// A constant bank; one that no launch can bind is like one that this does not.
-    pub fn bank(&self, n: u32) -> bank::View<'a> {
+    pub(crate) fn bank(&self, n: u32) -> bank::View<'a> {
         self.banks.get(n as usize).copied().unwrap_or(bank::View::none(self.launch.zero_beyond_banks))
     }
 }
@@ -43,7 +48,7 @@ impl<'a> Bound<'a> {
 fn bind<'a>(
     launch: &'a Launch<'_>,
     banks: &[bank::View<'_>; CONST_BANKS],
-) -> (Cow<'a, [Inst]>, Vec<LaneVec>) {
+) -> (Cow<'a, [Inst]>, Cow<'a, [Step]>, Vec<LaneVec>) {
     let program = &launch.program.code;
     let mut missing = vec![None; program.pool.uniforms.len()];
     let mut pool = Vec::with_capacity(missing.len());
@@ -65,7 +70,7 @@ fn bind<'a>(
         }
     };
     if !program.insts.iter().any(|i| bad(i).is_some()) {
-        return (Cow::Borrowed(&program.insts), pool);
+        return (Cow::Borrowed(&program.insts), Cow::Borrowed(&program.steps), pool);
     }
     let patch = |i: &Inst| match bad(i) {
         None => i.clone(),
@@ -76,5 +81,11 @@ fn bind<'a>(
             j
         }
     };
-    (Cow::Owned(program.insts.iter().map(patch).collect()), pool)
+    let mut steps = program.steps.clone();
+    for (step, inst) in steps.iter_mut().zip(&program.insts) {
+        if bad(inst).is_some() {
+            step.rows = Rows::Other;
+        }
+    }
+    (Cow::Owned(program.insts.iter().map(patch).collect()), Cow::Owned(steps), pool)
 }

@@ -103,7 +103,7 @@ impl Tracker {
 
 /// What memory held.
 #[derive(PartialEq, Debug)]
-pub struct Snapshot(Vec<(Vec<u32>, Option<Vec<u32>>)>);
+pub(crate) struct Snapshot(Vec<(Vec<u32>, Option<Vec<u32>>)>);
 
 impl Snapshot {
     pub(crate) fn take(memory: &Memory) -> Snapshot {

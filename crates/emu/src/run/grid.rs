@@ -3,14 +3,15 @@
 use super::block::{Block, Progress, Stop};
 use crate::check::race::Watched;
 use crate::cx::Env;
-use crate::engine;
 use crate::fault::{Fault, FaultKind, Note, Place};
+use crate::launch::Launch;
 use crate::memory::Memory;
+use crate::options::Options;
 use crate::run::bound::Bound;
 use crate::run::conflict::{MAX_BLOCKS, Snapshot, Tracker};
 use crate::state::block::Shape;
+use crate::stats::{PcProfile, Profile, Stats};
 use crate::trap::NoteKey;
-use crate::{Launch, Options, PcProfile, Profile, Stats};
 use nvir_base::caught::catching;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -41,13 +42,13 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// A block has ended.
-    fn add(&mut self, env: &Env<'_>, mut block: Block) {
-        self.count(env, &mut block);
-        self.profile(&mut block);
+    fn add(&mut self, env: &Env<'_>, block: &mut Block) {
+        self.count(env, block);
+        self.profile(block);
     }
 
     /// Takes what a block counted, but for the profile, which may go on in another one.
-    pub fn count(&mut self, env: &Env<'_>, block: &mut Block) {
+    pub(crate) fn count(&mut self, env: &Env<'_>, block: &mut Block) {
         if !block.st.notes.is_empty() {
             for (key, note) in block.notes(env) {
                 self.note(key, block.number, note);
@@ -59,7 +60,7 @@ impl Counters {
     }
 
     /// Takes a block's profile.
-    pub fn profile(&mut self, block: &mut Block) {
+    pub(crate) fn profile(&mut self, block: &mut Block) {
         if let Some(p) = block.st.profile.take() {
             match &mut self.profile {
                 None => self.profile = Some(p),
@@ -134,12 +135,14 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
         || cores < 2
         || options.trace.is_some()
         || options.checks.global_race
+        // What a compiled engine does alone takes several interpreters.
+        || options.engine.is_some()
         || too_large();
     let mut counters = None;
     if !in_order_only {
         let snapshot = Snapshot::take(memory);
         let tracker = Tracker::new(memory);
-        let env = Env::new(&bound, shape, options, Some(&tracker), None);
+        let env = options.env(&bound, shape, Some(&tracker), None);
         counters = parallel(&env, blocks, options, cores);
         if counters.is_none() {
             snapshot.restore(memory);
@@ -147,7 +150,7 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     }
     let counters = match counters {
         Some(t) => t,
-        None => in_order(&Env::new(&bound, shape, options, None, None), blocks, options)?,
+        None => in_order(&options.env(&bound, shape, None, None), blocks, options)?,
     };
     Ok(stats(launch, counters))
 }
@@ -180,18 +183,19 @@ pub(crate) fn on_threads<T: Send>(
 
 /// All blocks one after the other; one that runs long takes turns with those behind it.
 fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Counters, Box<Fault>> {
-    let exec = engine::executor(env, options);
+    let exec = options.executor(env);
     let limit = options.step_limit;
     let mut done = 0;
     let mut counters = Counters::default();
-    let mut resident: VecDeque<Block> = VecDeque::new();
+    let mut resident: VecDeque<Box<Block>> = VecDeque::new();
+    let mut ended: Option<Box<Block>> = None;
     let mut global = env.checks.global_race.then(|| Box::new(Watched::new()));
     let mut next = 0;
     loop {
         let mut block = match resident.len() {
             n if next < blocks && n < RESIDENT => {
                 next += 1;
-                Block::new(env, next - 1)
+                another(env, &mut ended, next - 1)
             }
             0 => return Ok(counters),
             _ => match resident.pop_front() {
@@ -206,15 +210,16 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Cou
         match ran {
             Ok(Progress::Done) => {
                 done += 1;
-                counters.add(env, block);
+                counters.add(env, &mut block);
+                ended = Some(block);
             }
             Ok(Progress::Running) => resident.push_back(block),
             Err(Stop::Fault(what)) if env.faults > 1 => {
                 let key = (what.place.pc, what.other.as_ref().map(|o| o.pc), Some(what.kind));
                 let number = block.number;
-                counters.add(env, block);
+                counters.add(env, &mut block);
                 counters.note(key, number, Note { what: *what, times: 1 });
-                resident.into_iter().for_each(|b| counters.add(env, b));
+                resident.iter_mut().for_each(|b| counters.add(env, b));
                 return Ok(counters);
             }
             Err(Stop::Fault(f)) => return Err(f),
@@ -223,6 +228,17 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Cou
         if let Some(tell) = options.progress {
             tell(done, blocks);
         }
+    }
+}
+
+/// A block that begins: made of one that has ended, if there is one.
+fn another(env: &Env<'_>, ended: &mut Option<Box<Block>>, number: u64) -> Box<Block> {
+    match ended.take() {
+        Some(mut block) => {
+            block.restart(env, number);
+            block
+        }
+        None => Box::new(Block::new(env, number)),
     }
 }
 
@@ -238,11 +254,11 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
         }
     };
     let work = || {
-        let one = |mut counters: Counters, number: u64| {
+        let one = |(mut counters, mut ended): (Counters, Option<Box<Block>>), number: u64| {
             if failed.load(Relaxed) {
                 return None;
             }
-            let mut block = Block::new(env, number);
+            let mut block = another(env, &mut ended, number);
             while !failed.load(Relaxed) {
                 let before = block.st.steps;
                 // What panics here does so again in order, where it is reported.
@@ -253,9 +269,9 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
                 let total = steps.fetch_add(block.st.steps - before, Relaxed) + block.st.steps - before;
                 match ended {
                     Ok(Progress::Done) if total <= limit => {
-                        counters.add(env, block);
+                        counters.add(env, &mut block);
                         tell(1);
-                        return Some(counters);
+                        return Some((counters, Some(block)));
                     }
                     Ok(Progress::Running) if total <= limit => tell(0),
                     _ => failed.store(true, Relaxed),
@@ -264,8 +280,9 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
             None
         };
         // `None` ends the walk over the blocks that have not begun, too.
-        let all = (0..blocks).into_par_iter().try_fold(Counters::default, one);
-        all.try_reduce(Counters::default, |a, b| Some(a.merge(b)))
+        let all = (0..blocks).into_par_iter().try_fold(Default::default, one);
+        all.map(|part| part.map(|(counters, _)| counters))
+            .try_reduce(Counters::default, |a, b| Some(a.merge(b)))
     };
     // Without threads, in order.
     on_threads(options, cores, work)?
@@ -304,7 +321,7 @@ fn default_threads() -> usize {
 }
 
 impl Counters {
-    pub fn merge(mut self, other: Counters) -> Counters {
+    pub(crate) fn merge(mut self, other: Counters) -> Counters {
         self.steps += other.steps;
         self.threads += other.threads;
         match (&mut self.profile, other.profile) {
@@ -318,7 +335,7 @@ impl Counters {
     }
 
     /// Takes a block's note: the one of the lowest block is kept.
-    pub fn note(&mut self, key: NoteKey, number: u64, note: Note) {
+    pub(crate) fn note(&mut self, key: NoteKey, number: u64, note: Note) {
         use std::collections::btree_map::Entry;
         match self.notes.entry(key) {
             Entry::Vacant(e) => {

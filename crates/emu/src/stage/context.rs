@@ -18,6 +18,9 @@ pub(super) const PHYSICAL_OUTPUTS: u32 = 0x6000;
 /// The handle of a primitive's vertex 0; the others follow.
 pub(super) const FIRST_VERTEX: u32 = 0x1000;
 
+/// The handle of a vertex that the primitive does not have: its attributes are zero, and have no value for initcheck.
+pub(super) const NO_VERTEX: u32 = FIRST_VERTEX - 1;
+
 /// Which thread a lane of a warp is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Thread {
@@ -59,7 +62,7 @@ pub(crate) struct Parts<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub fn new(parts: Parts<'a>, input: &'a Input<'a>) -> Result<Context<'a>, String> {
+    pub(crate) fn new(parts: Parts<'a>, input: &'a Input<'a>) -> Result<Context<'a>, String> {
         let Parts { chip, header, state, outputs, patch_outputs, inputs, layout } = parts;
         let threads = u32::from(header.threads);
         let (stage, items, group) = match input {
@@ -102,13 +105,13 @@ impl<'a> Context<'a> {
         })
     }
 
-    pub fn warps(&self) -> u32 {
+    pub(crate) fn warps(&self) -> u32 {
         self.items.div_ceil(self.groups)
     }
 
     /// The thread in a lane, if there is one.
     #[inline]
-    pub fn thread(&self, warp: u64, lane: usize) -> Option<Thread> {
+    pub(crate) fn thread(&self, warp: u64, lane: usize) -> Option<Thread> {
         let (group, invocation) = self.places[lane];
         let item = warp * u64::from(self.groups) + u64::from(group);
         let there = u32::from(group) < self.groups && item < self.items.into();
@@ -116,7 +119,7 @@ impl<'a> Context<'a> {
     }
 
     /// The lanes of a warp that have threads.
-    pub fn live(&self, warp: u64) -> Mask {
+    pub(crate) fn live(&self, warp: u64) -> Mask {
         let first = warp * u64::from(self.groups);
         let items = u64::from(self.items).saturating_sub(first).min(self.groups.into()) as u32;
         match items * self.group {
@@ -126,25 +129,25 @@ impl<'a> Context<'a> {
     }
 
     /// The quads of a warp of a fragment stage.
-    pub fn quads(&self, warp: u64) -> &'a [Quad] {
+    pub(crate) fn quads(&self, warp: u64) -> &'a [Quad] {
         let Input::Quads(f) = self.input else { return &[] };
         let first = (warp as usize * LANES / 4).min(f.quads.len());
         &f.quads[first..f.quads.len().min(first + LANES / 4)]
     }
 
     /// The triangles and quads of a fragment stage.
-    pub fn fragments(&self) -> Option<&'a Fragments> {
+    pub(crate) fn fragments(&self) -> Option<&'a Fragments> {
         if let Input::Quads(f) = self.input { Some(f) } else { None }
     }
 
     /// The lanes of a warp that run for the sake of others only, from the start.
-    pub fn helpers(&self, warp: u64) -> Mask {
+    pub(crate) fn helpers(&self, warp: u64) -> Mask {
         let quads = self.quads(warp).iter().enumerate();
         quads.fold(0, |m, (n, q)| m | u32::from(!q.live & 15) << (4 * n))
     }
 
     /// What a thread works on, for reports.
-    pub fn describe(&self, warp: u64, lane: usize) -> String {
+    pub(crate) fn describe(&self, warp: u64, lane: usize) -> String {
         let Some(Thread { item, invocation }) = self.thread(warp, lane) else {
             return "no thread".to_string();
         };
@@ -161,7 +164,7 @@ impl<'a> Context<'a> {
     }
 
     /// The primitive of a thread, where the stage has primitives, and its number among them.
-    pub fn primitive(&self, thread: Thread) -> Option<(&'a Primitives<'a>, usize)> {
+    pub(crate) fn primitive(&self, thread: Thread) -> Option<(&'a Primitives<'a>, usize)> {
         match self.input {
             Input::Patches(all) | Input::Primitives(all) => Some((all, thread.item as usize)),
             Input::Points { patches, points } => {
@@ -172,13 +175,13 @@ impl<'a> Context<'a> {
     }
 
     /// What the tessellator made, for a thread of an evaluation stage.
-    pub fn point(&self, thread: Thread) -> Option<DomainPoint> {
+    pub(crate) fn point(&self, thread: Thread) -> Option<DomainPoint> {
         let Input::Points { points, .. } = self.input else { return None };
         points.get(thread.item as usize).copied()
     }
 
     /// The word at an address of a row of attributes, with whether it has a value.
-    pub fn word(&self, from: &AttributeBuffer, row: usize, address: u32) -> (u32, bool) {
+    pub(crate) fn word(&self, from: &AttributeBuffer, row: usize, address: u32) -> (u32, bool) {
         match from.slots().slot(address) {
             Some(slot) if row < from.len() => (from.get(row, slot), from.is_defined(row, slot)),
             Some(_) => (0, false),
@@ -187,7 +190,7 @@ impl<'a> Context<'a> {
     }
 
     /// The word at an address of the vertices of a warp, with the lanes in which it has a value.
-    pub fn vertex_row(&self, from: &AttributeBuffer, warp: u64, address: u32) -> (LaneVec, Mask) {
+    pub(crate) fn vertex_row(&self, from: &AttributeBuffer, warp: u64, address: u32) -> (LaneVec, Mask) {
         match from.slots().slot(address) {
             Some(slot) => {
                 let (row, defined) = from.group(warp as usize, slot);
@@ -201,12 +204,12 @@ impl<'a> Context<'a> {
     }
 
     /// Whether an input is the number of the primitive, which no vertex has.
-    pub fn is_primitive_id(address: u32) -> bool {
+    pub(crate) fn is_primitive_id(address: u32) -> bool {
         address == attribute::PRIMITIVE_ID
     }
 
     /// A special register that graphics stages have. Source: envytools and Mesa 22.3.6, nv50_ir_target_nvc0.cpp.
-    pub fn special_register(&self, warp: u64, helpers: Mask, reg: u8, lane: usize) -> Option<u32> {
+    pub(crate) fn special_register(&self, warp: u64, helpers: Mask, reg: u8, lane: usize) -> Option<u32> {
         Some(match reg {
             special::PRIM_TYPE => {
                 let primitive = self.primitive(self.thread(warp, lane).unwrap_or_default());
@@ -220,7 +223,7 @@ impl<'a> Context<'a> {
     }
 
     /// Whether implicit derivatives are those of quads of pixels.
-    pub fn has_quads(&self) -> bool {
+    pub(crate) fn has_quads(&self) -> bool {
         self.stage == Stage::Fragment
     }
 }

@@ -1,7 +1,7 @@
 //! Instructions that only graphics stages have.
 
 use super::batch::Input;
-use super::context::{Context, FIRST_VERTEX, PHYSICAL_INPUTS, PHYSICAL_OUTPUTS, Thread};
+use super::context::{Context, FIRST_VERTEX, NO_VERTEX, PHYSICAL_INPUTS, PHYSICAL_OUTPUTS, Thread};
 use super::fragment::{self, Ipa};
 use super::io::Io;
 use crate::code::micro::{NULL, Width};
@@ -83,12 +83,8 @@ impl InOut<'_> {
                         let detail = format!("a {} shader has no primitives", self.context.stage);
                         return Err(fault(FaultKind::IllegalInstruction, l, detail));
                     };
-                    if all.vertex(primitive, n).is_none() {
-                        let count = all.count(primitive);
-                        let detail = format!("vertex {} of a primitive that has {count}", n as i32);
-                        return Err(fault(FaultKind::OutOfBounds, l, detail));
-                    }
-                    row.0[l] = FIRST_VERTEX + n;
+                    // OpenGL leaves the attributes of other vertices undefined: programs read them and drop what they read.
+                    row.0[l] = all.vertex(primitive, n).map_or(NO_VERTEX, |_| FIRST_VERTEX + n);
                 }
                 put(w, dst, mask, &row);
             }
@@ -118,7 +114,8 @@ impl InOut<'_> {
                     multiplier: multiplier.get(&w.regs, pool, &mut scratch),
                     offset: offset.unwrap_or(Src::ZERO).get(&w.regs, pool, &mut scratch2),
                 };
-                let undefined = fragment::interpolate(self.context, self.io, mask, ipa, &mut out)?;
+                let undefined =
+                    fragment::interpolate(self.env.processor, self.context, self.io, mask, ipa, &mut out)?;
                 put(w, dst, mask, &out);
                 mark(w, dst, 0, undefined);
             }
@@ -269,6 +266,7 @@ impl InOut<'_> {
             fault(FaultKind::IllegalInstruction, lane, detail)
         })?;
         match all.vertex(n, vertex.wrapping_sub(FIRST_VERTEX)) {
+            None if vertex == NO_VERTEX => Ok((0, false)),
             Some(vertex) => Ok(context.word(all.vertices, vertex, a)),
             None => {
                 let detail = format!("{vertex:#x} is not a vertex handle that VILD gives");

@@ -1,6 +1,6 @@
 //! Inputs of fragments: values of planes and of flat vertices, and what a pixel is told of its samples.
 
-use super::batch::{Fragments, NONE, Quad};
+use super::batch::{Fragments, NONE, Plane, Quad};
 use super::context::Context;
 use super::io::Io;
 use crate::code::stageop::{IpaMode, IpaSample, PixelInfo};
@@ -11,6 +11,7 @@ use nvir_base::num::float::sat32;
 use nvir_base::stage::attribute;
 use nvir_hw::samples::sample_position;
 use nvir_isa::header::Interpolation;
+use nvir_simd::{Compiled, Features, Kernel, Processor};
 
 /// Offsets in a pixel count 4096ths.
 const FRACTIONS: f64 = 4096.0;
@@ -77,6 +78,17 @@ impl Source {
         }
     }
 
+    /// The plane that a triangle's values lie in, if they lie in one.
+    fn plane(self, f: &Fragments) -> Option<impl Fn(u32) -> Plane> {
+        let planar = matches!(self, Source::Depth | Source::InverseW | Source::Plane(_));
+        planar.then_some(move |triangle| match self {
+            Source::Depth => f.shared(triangle).depth,
+            Source::InverseW => f.shared(triangle).inverse_w,
+            Source::Plane(n) => *f.plane(triangle, n),
+            _ => Plane::default(),
+        })
+    }
+
     /// Whether there is no value.
     fn is_undefined(self, f: &Fragments, triangle: u32) -> bool {
         match self {
@@ -122,6 +134,50 @@ fn packed([x, y]: [f64; 2]) -> u32 {
     half(x) | half(y) << 16
 }
 
+/// Quads of a warp.
+const QUADS: usize = LANES / 4;
+
+/// Values at points of planes, one for each quad; of which some are multiplied or clamped.
+struct PlanesAt<const MULTIPLIES: bool, const SAT: bool>;
+
+impl<const MULTIPLIES: bool, const SAT: bool> Kernel<LaneVec, [[f64; LANES]; 2], [Plane; QUADS], LaneVec, ()>
+    for PlanesAt<MULTIPLIES, SAT>
+{
+    #[inline(always)]
+    fn run<F: Features>(
+        out: &mut LaneVec,
+        [x, y]: &[[f64; LANES]; 2],
+        planes: &[Plane; QUADS],
+        multiplier: &LaneVec,
+        _: u32,
+    ) {
+        for (n, plane) in planes.iter().enumerate() {
+            for l in 4 * n..4 * n + 4 {
+                out.0[l] = (plane.at(x[l], y[l]) as f32).to_bits();
+            }
+        }
+        if MULTIPLIES {
+            for l in 0..LANES {
+                out.0[l] = (f32::from_bits(out.0[l]) * f32::from_bits(multiplier.0[l])).to_bits();
+            }
+        }
+        if SAT {
+            out.0.iter_mut().for_each(|v| *v = sat32(*v));
+        }
+    }
+}
+
+type PlanesFn = Compiled<LaneVec, [[f64; LANES]; 2], [Plane; QUADS], LaneVec, ()>;
+
+fn planes_at(processor: Processor, (multiplies, sat): (bool, bool)) -> PlanesFn {
+    match (multiplies, sat) {
+        (false, false) => processor.compiled::<PlanesAt<false, false>, _, _, _, _, _>(),
+        (false, true) => processor.compiled::<PlanesAt<false, true>, _, _, _, _, _>(),
+        (true, false) => processor.compiled::<PlanesAt<true, false>, _, _, _, _, _>(),
+        (true, true) => processor.compiled::<PlanesAt<true, true>, _, _, _, _, _>(),
+    }
+}
+
 /// What IPA reads and how.
 #[derive(Clone, Copy)]
 pub(super) struct Ipa<'a> {
@@ -138,6 +194,7 @@ pub(super) struct Ipa<'a> {
 
 /// What IPA gives the lanes of a mask, and those of them for which there is no value.
 pub(super) fn interpolate(
+    processor: Processor,
     context: &Context<'_>,
     io: &Io,
     mask: Mask,
@@ -148,6 +205,11 @@ pub(super) fn interpolate(
     let Some(f) = context.fragments() else {
         let detail = format!("a {} shader has nothing to interpolate", context.stage);
         return Err(Trap::new(FaultKind::IllegalInstruction, first, detail));
+    };
+    let multiplies = match ipa.mode {
+        IpaMode::Multiply => true,
+        IpaMode::Color => !is_flat(context, ipa.mode),
+        IpaMode::Pass | IpaMode::Constant => false,
     };
     let at = |lane: usize, quad: &Quad| {
         let centre = [io.centres[0][lane], io.centres[1][lane]];
@@ -165,11 +227,22 @@ pub(super) fn interpolate(
     let quads = context.quads(io.warp);
     if ipa.uniform {
         let source = Source::new(context, first, ipa.addresses[first], ipa.mode)?;
+        if f.lacks_any() || matches!(source, Source::Flat(NONE)) {
+            for (n, quad) in quads.iter().enumerate() {
+                undefined |= (u32::from(source.is_undefined(f, quad.triangle)) * 15) << (4 * n);
+            }
+        }
+        if let (Some(plane), IpaSample::Centre) = (source.plane(f), ipa.sample) {
+            let mut planes = [Plane::default(); QUADS];
+            planes.iter_mut().zip(quads).for_each(|(to, quad)| *to = plane(quad.triangle));
+            let form = (multiplies, ipa.sat);
+            planes_at(processor, form)(out, &io.centres, &planes, ipa.multiplier, 0);
+            return Ok(undefined & mask);
+        }
         for (n, quad) in quads.iter().enumerate().filter(|(n, _)| mask >> (4 * n) & 15 != 0) {
             for lane in 4 * n..4 * n + 4 {
                 out.0[lane] = source.value(f, quad.triangle, at(lane, quad));
             }
-            undefined |= (u32::from(source.is_undefined(f, quad.triangle)) * 15) << (4 * n);
         }
     } else {
         for lane in lanes(mask) {
@@ -179,11 +252,6 @@ pub(super) fn interpolate(
             undefined |= u32::from(source.is_undefined(f, quad.triangle)) << lane;
         }
     }
-    let multiplies = match ipa.mode {
-        IpaMode::Multiply => true,
-        IpaMode::Color => !is_flat(context, ipa.mode),
-        IpaMode::Pass | IpaMode::Constant => false,
-    };
     if multiplies {
         for (v, w) in out.0.iter_mut().zip(&ipa.multiplier.0) {
             *v = (f32::from_bits(*v) * f32::from_bits(*w)).to_bits();

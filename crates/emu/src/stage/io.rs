@@ -1,11 +1,7 @@
 //! The inputs' and outputs' side of a warp while it runs.
 
 use super::context::Context;
-use crate::cx::Cx;
-use crate::fault::FaultKind;
-use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
-use crate::state::warp::Warp;
-use crate::trap::Trap;
+use crate::state::lanes::{LANES, LaneVec, Mask};
 use nvir_base::stage::Stage;
 
 /// What a geometry shader's lane did.
@@ -45,14 +41,14 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    pub fn new(context: &Context<'_>, warp: u64) -> Box<Io> {
+    pub(crate) fn new(context: &Context<'_>, warp: u64) -> Box<Io> {
         let mut io = Box::<Io>::default();
         io.begin(context, warp);
         io
     }
 
     /// For another warp.
-    pub fn begin(&mut self, context: &Context<'_>, warp: u64) {
+    pub(crate) fn begin(&mut self, context: &Context<'_>, warp: u64) {
         self.warp = warp;
         if context.stage == Stage::Fragment {
             let registers = usize::from(context.layout.registers);
@@ -86,12 +82,12 @@ impl Io {
     }
 
     /// Lanes discard their pixels: they go on as helpers.
-    pub fn kill(&mut self, mask: Mask) {
+    pub(crate) fn kill(&mut self, mask: Mask) {
         self.killed |= mask;
     }
 
     /// A lane emits the vertex in the making.
-    pub fn emit(&mut self, lane: usize, stream: u8) {
+    pub(crate) fn emit(&mut self, lane: usize, stream: u8) {
         let number = self.emitted_words.len().checked_div(self.out.len()).unwrap_or(0);
         self.emitted[lane] += 1;
         for (row, written) in self.out.iter_mut().zip(&mut self.written) {
@@ -102,44 +98,7 @@ impl Io {
     }
 
     /// A lane ends a strip.
-    pub fn cut(&mut self, lane: usize, stream: u8) {
+    pub(crate) fn cut(&mut self, lane: usize, stream: u8) {
         self.events.push(Event { lane: lane as u8, stream, vertex: None });
-    }
-}
-
-/// Threads of a stage end.
-pub(crate) fn exit(cx: &mut Cx<'_>, w: &Warp, mask: Mask) -> Result<(), Trap> {
-    let (Some(context), Some(io)) = (cx.env.stage, &mut cx.block.stage) else { return Ok(()) };
-    match context.stage {
-        Stage::Geometry => {
-            let r0 = w.regs.first().copied().unwrap_or(LaneVec::ZERO);
-            let Some(l) = lanes(mask).find(|&l| r0.0[l] != io.handles[l]) else { return Ok(()) };
-            let detail = format!(
-                "R0 is {:#x} at the end, but the last handle of the emitted vertices is {:#x}",
-                r0.0[l], io.handles[l]
-            );
-            Err(Trap::new(FaultKind::IllegalInstruction, l, detail))
-        }
-        Stage::Fragment => {
-            let mut missing = None;
-            for (r, (row, defined)) in io.results.iter_mut().zip(&mut io.results_defined).enumerate() {
-                let Some(value) = w.regs.get(r) else {
-                    missing = missing.or(context.layout.holds(r as u8).then_some(r));
-                    continue;
-                };
-                row.blend(mask, value);
-                let undefined = w.undef.as_ref().map_or(0, |u| u.lanes(r, mask));
-                *defined = *defined & !mask | mask & !undefined;
-            }
-            if let Some(r) = missing.filter(|_| cx.env.checks.init && mask != 0) {
-                // A program may leave a component undefined that its registers have no room for.
-                let count = w.regs.len();
-                let detail = format!("a result is expected in R{r}, and a thread has {count} registers");
-                let lane = lanes(mask).next().unwrap_or(0);
-                cx.block.note(w, || Trap::new(FaultKind::Uninitialized, lane, detail));
-            }
-            Ok(())
-        }
-        _ => Ok(()),
     }
 }

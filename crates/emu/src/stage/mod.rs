@@ -30,6 +30,7 @@ mod attributes;
 pub mod batch;
 mod context;
 mod execute;
+mod exit;
 mod fragment;
 mod io;
 mod memory;
@@ -40,7 +41,8 @@ pub use output::{Emitted, Fragment, Output, PatchOutput};
 
 pub(crate) use context::Context;
 pub(crate) use execute::{execute, reads_registers};
-pub(crate) use io::{Io, exit};
+pub(crate) use exit::exit;
+pub(crate) use io::Io;
 pub(crate) use memory::{declares_memory, for_others, load, stores};
 
 use crate::fault::Fault;

@@ -2,12 +2,13 @@
 
 use super::lanes::{LANES, Mask, Scratch, lanes};
 use super::warp::{State as WarpState, Warp};
-use crate::PcProfile;
 use crate::check::race::Clock;
 use crate::check::shadow::Shadow;
 use crate::code::operand::{BarMode, Space, Width};
 use crate::fault::FaultKind;
+use crate::run::attached::Slot;
 use crate::stage::Io;
+use crate::stats::PcProfile;
 use crate::trap::{NoteKey, Other, Trap};
 use crate::units::texture::descriptors::Seen;
 use rustc_hash::FxHashMap;
@@ -48,6 +49,10 @@ pub(crate) struct BlockState {
     pub locks: FxHashMap<u32, u32>,
     /// The buffer of the last access.
     pub last_buffer: usize,
+    /// What an engine remembers of the launch's memory, by instruction.
+    pub slots: Vec<Slot>,
+    /// The same by instruction, as far as there is room.
+    pub buffer_hints: BufferHints,
     /// Instructions issued by all warps: also the clock.
     pub steps: u64,
     pub thread_steps: u64,
@@ -71,15 +76,34 @@ pub(crate) struct BlockState {
     pub stage: Option<Box<Io>>,
 }
 
+/// The buffers that instructions accessed last, as far as there is room.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferHints([usize; 64]);
+
+impl BufferHints {
+    /// That of the instruction at this address.
+    #[inline]
+    pub(crate) fn at(&mut self, pc: u32) -> &mut usize {
+        let count = self.0.len();
+        &mut self.0[pc as usize / 8 % count]
+    }
+}
+
+impl Default for BufferHints {
+    fn default() -> BufferHints {
+        BufferHints([0; 64])
+    }
+}
+
 impl BlockState {
     /// Reports something about one instruction without stopping the run.
     #[cold]
-    pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
+    pub(crate) fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
         self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
     }
 
     /// Counts a memory request for the profile.
-    pub fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
+    pub(crate) fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
         if self.profile.is_none() {
             return;
         }

@@ -4,7 +4,7 @@ use super::lanes::{LaneVec, Mask, POOL, Src};
 use crate::code::operand::NULL;
 
 /// The origin of a register that nothing has written.
-pub const NEVER: u32 = u32::MAX;
+pub(crate) const NEVER: u32 = u32::MAX;
 
 /// The undefined bits of a warp.
 #[derive(Clone, PartialEq, Debug)]

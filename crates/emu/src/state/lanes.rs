@@ -18,6 +18,11 @@ impl LaneVec {
         LaneVec([v; LANES])
     }
 
+    /// All ones in the lanes of a mask, zero in others.
+    pub fn expand(mask: Mask) -> LaneVec {
+        LaneVec(std::array::from_fn(|i| if mask & 1 << i != 0 { u32::MAX } else { 0 }))
+    }
+
     /// Takes over the lanes of `mask` from `from`.
     #[inline]
     pub fn blend(&mut self, mask: Mask, from: &LaneVec) {
@@ -43,7 +48,7 @@ impl LaneVec {
 }
 
 /// The lanes of a mask, lowest first.
-pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
+pub(crate) fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let i = rest.trailing_zeros() as usize;
@@ -101,6 +106,20 @@ impl Modifier {
         }
     }
 
+    /// The modifier as the bits that it keeps and those that it then flips, if that is all it does.
+    #[inline]
+    pub fn bits(self) -> Option<(u32, u32)> {
+        const SIGN: u32 = 0x8000_0000;
+        Some(match self {
+            Modifier::None => (u32::MAX, 0),
+            Modifier::Inv => (u32::MAX, u32::MAX),
+            Modifier::NegF32 => (u32::MAX, SIGN),
+            Modifier::AbsF32 => (!SIGN, 0),
+            Modifier::NegAbsF32 => (!SIGN, SIGN),
+            Modifier::NegInt | Modifier::AbsInt | Modifier::NegAbsInt => return None,
+        })
+    }
+
     fn apply_row(self, from: &LaneVec, to: &mut LaneVec) {
         macro_rules! each {
             ($($t:ident)*) => {
@@ -126,6 +145,9 @@ pub const POOL: u16 = 256;
 impl Src {
     pub const ZERO: Src = Src { row: POOL, modifier: Modifier::None };
 
+    /// The first three uniform rows.
+    pub const POOLED: [Src; 3] = [Src::row(POOL), Src::row(POOL + 1), Src::row(POOL + 2)];
+
     pub const fn row(row: u16) -> Src {
         Src { row, modifier: Modifier::None }
     }
@@ -141,6 +163,20 @@ impl Src {
         scratch
     }
 
+    /// The operand's values, if they are those that are stored.
+    #[inline]
+    pub fn unmodified<'a>(self, regs: &'a [LaneVec], pool: &'a [LaneVec]) -> Option<&'a LaneVec> {
+        let row = if self.row < POOL { &regs[self.row as usize] } else { &pool[(self.row - POOL) as usize] };
+        (self.modifier == Modifier::None).then_some(row)
+    }
+
+    /// The operand's values.
+    #[inline]
+    pub fn value(self, regs: &[LaneVec], pool: &[LaneVec]) -> LaneVec {
+        let mut changed = LaneVec::ZERO;
+        *self.get(regs, pool, &mut changed)
+    }
+
     /// The operand's value in one lane.
     #[inline]
     pub fn lane(self, regs: &[LaneVec], pool: &[LaneVec], lane: usize) -> u32 {
@@ -151,23 +187,30 @@ impl Src {
 
 /// Rows that operands with modifiers and results pass through.
 #[derive(Clone, Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     pub a: LaneVec,
     pub b: LaneVec,
-    pub c: LaneVec,
     pub out: LaneVec,
     pub out2: LaneVec,
+    /// The lanes that a kernel is to write, and the mask of which this is made.
+    take: (Mask, LaneVec),
+}
+
+impl Scratch {
+    /// A mask as kernels want it. It is the same for many instructions.
+    #[inline]
+    pub(crate) fn take(&mut self, mask: Mask) -> &LaneVec {
+        if self.take.0 != mask {
+            self.take = (mask, LaneVec::expand(mask));
+        }
+        &self.take.1
+    }
 }
 
 impl Default for Scratch {
     fn default() -> Scratch {
-        Scratch {
-            a: LaneVec::ZERO,
-            b: LaneVec::ZERO,
-            c: LaneVec::ZERO,
-            out: LaneVec::ZERO,
-            out2: LaneVec::ZERO,
-        }
+        let zero = LaneVec::ZERO;
+        Scratch { a: zero, b: zero, out: zero, out2: zero, take: (0, zero) }
     }
 }
 

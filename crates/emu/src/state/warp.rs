@@ -15,9 +15,18 @@
 
 use super::defined::Undef;
 use super::lanes::{LaneVec, Mask, lanes};
-use crate::Side;
 use crate::code::operand::PSrc;
 use crate::fault::FaultKind;
+
+/// A side of a conditional branch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Side {
+    /// The lanes that take the branch.
+    #[default]
+    Taken,
+    /// The lanes that do not.
+    FallThrough,
+}
 
 /// Entries a stack may have; hardware spills it to memory of this order.
 const MAX_STACK: usize = 1 << 16;
@@ -133,6 +142,7 @@ pub enum State {
 pub struct Warp {
     /// Its number in the block.
     pub index: u32,
+    /// The address of the instruction that comes next.
     pub pc: u32,
     /// The address of the instruction that it executes or has executed last.
     pub at: u32,
@@ -140,11 +150,15 @@ pub struct Warp {
     pub active: Mask,
     /// Threads that exist and have not exited.
     pub live: Mask,
+    /// Whether it may go on.
     pub state: State,
+    /// The divergence stack; the last is its top.
     pub stack: Vec<Entry>,
+    /// Registers from R0 on.
     pub regs: Vec<LaneVec>,
     /// P0 to P6; the last is always true.
     pub preds: [Mask; 8],
+    /// The condition code.
     pub cc: Cc,
     /// Words of local memory of all lanes, grown on demand.
     pub local: Vec<LaneVec>,
@@ -152,8 +166,9 @@ pub struct Warp {
     pub reduction: u32,
     /// Where a reduction's result is to go when the barrier is complete: register, predicate, lanes.
     pub awaits: Option<(u8, u8, Mask)>,
-    /// Lanes that run only because their quad does (`QUADON`); what ran before each of these, and which did so.
+    /// Lanes that run only because their quad does (`QUADON`).
     pub quad_helpers: Mask,
+    /// What ran before each `QUADON` that is open, and the helpers among it.
     pub quads: Vec<(Mask, Mask)>,
     /// Bits that nothing has written, with `initcheck`.
     pub undef: Option<Box<Undef>>,
@@ -191,12 +206,14 @@ impl Warp {
         lanes(if self.active != 0 { self.active } else { self.live }).next().unwrap_or(0)
     }
 
-    /// Another warp of as many registers, which begins as [`Warp::new`] makes one.
-    pub fn restart(&mut self, live: Mask, entry: u32) {
+    /// Another warp of as many registers, which begins as [`Warp::new`] makes one, if its code has not written registers from
+    /// `named` on.
+    pub(crate) fn restart(&mut self, live: Mask, entry: u32, named: usize) {
         (self.pc, self.at, self.active, self.live) = (entry, entry, live, live);
         self.state = State::Ready;
         self.stack.clear();
-        self.regs.fill(LaneVec::ZERO);
+        let named = named.min(self.regs.len());
+        self.regs[..named].fill(LaneVec::ZERO);
         self.preds[..7].fill(0);
         self.cc = Cc::default();
         self.local.clear();

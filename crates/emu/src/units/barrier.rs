@@ -8,6 +8,7 @@ use crate::state::warp::{State as WarpState, Warp};
 use crate::trap::{Other, Trap};
 
 impl Cx<'_> {
+    /// `BAR`: arrives, waits, and reduces over the block.
     pub fn barrier(
         &mut self,
         w: &mut Warp,

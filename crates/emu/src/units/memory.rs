@@ -1,6 +1,6 @@
 //! Loads, stores and atomics of a warp.
 //!
-//! A request whose addresses all lie in one buffer takes a path without checks of single threads; the others
+//! A request whose addresses all lie in one buffer takes a path without checks of single threads ([`super::reach`]); the others
 //! are looked at lane by lane, so that a fault names the first thread at fault.
 
 use crate::check::shadow::{Kind, Request, Where};
@@ -10,10 +10,12 @@ use crate::fault::FaultKind;
 use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
 use crate::state::warp::Warp;
 use crate::trap::Trap;
+use crate::units::reach::{Pattern, Reach, Target, reach};
 use nvir_base::num::float::{add32, ftz32, max32, min32};
 use nvir_base::num::int::sext;
 use nvir_hw::window;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use nvir_simd::{Processor, Word};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a generic window begins.
 const WINDOW: u64 = !(window::BYTES as u64 - 1);
@@ -164,61 +166,7 @@ fn narrow_mask(width: Width, a: u64) -> (u32, u32) {
     }
 }
 
-/// The lowest and the highest address, if all are aligned.
-fn span(a: &[u64; LANES], mask: Mask, width: Width) -> Option<(u64, u64)> {
-    let first = a[mask.trailing_zeros() as usize & 31];
-    let (mut lo, mut hi, mut low_bits) = (first, first, 0);
-    for (i, &a) in a.iter().enumerate() {
-        let v = if mask & (1 << i) != 0 { a } else { first };
-        lo = lo.min(v);
-        hi = hi.max(v);
-        low_bits |= v;
-    }
-    (low_bits & (u64::from(width.align()) - 1) == 0).then_some((lo, hi))
-}
-
-/// Whether all lanes' accesses are aligned and inside one buffer: its index.
-fn one_buffer(cx: &mut Cx<'_>, a: &[u64; LANES], mask: Mask, width: Width) -> Option<usize> {
-    let (lo, hi) = span(a, mask, width)?;
-    let size = u64::from(width.bytes());
-    let inside = |b: usize| {
-        cx.env.bound.memory.buffers.get(b).is_some_and(|b| b.contains(lo, size) && b.contains(hi, size))
-    };
-    if !inside(cx.block.last_buffer) {
-        cx.block.last_buffer = cx.env.bound.memory.find(lo, size)?;
-        if !inside(cx.block.last_buffer) {
-            return None;
-        }
-    }
-    Some(cx.block.last_buffer)
-}
-
-/// Where all lanes' accesses can go without a look at each of them.
-enum Fast {
-    Global(usize),
-    Shared,
-    Local,
-}
-
-fn fast(
-    cx: &mut Cx<'_>,
-    w: &Warp,
-    a: &[u64; LANES],
-    mask: Mask,
-    (space, width): (Space, Width),
-) -> Option<Fast> {
-    let inside =
-        |limit: u32| span(a, mask, width).filter(|&(_, hi)| hi + u64::from(width.bytes()) <= limit.into());
-    match space {
-        Space::Generic if !cx.env.observed => one_buffer(cx, a, mask, width).map(Fast::Global),
-        Space::Shared if cx.block.shadow.is_none() && cx.env.bound.launch.shared_variables.is_empty() => {
-            inside(cx.env.shape.shared_bytes).map(|_| Fast::Shared)
-        }
-        Space::Local if w.undef.is_none() => inside(cx.env.bound.launch.local_bytes).map(|_| Fast::Local),
-        _ => None,
-    }
-}
-
+#[inline(never)]
 pub(crate) fn load(
     cx: &mut Cx<'_>,
     w: &mut Warp,
@@ -227,36 +175,20 @@ pub(crate) fn load(
     dst: u8,
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, space, addr);
-    cx.block.request(space, &a, mask, width);
-    let n = width.regs() as usize;
-    let mut rows = [LaneVec::ZERO; 4];
-    if let Some(fast) = fast(cx, w, &a, mask, (space, width)) {
-        for (k, row) in rows.iter_mut().enumerate().take(n) {
-            let mut gather = |read: &dyn Fn(usize) -> u32| lanes(mask).for_each(|i| row.0[i] = read(i));
-            match fast {
-                Fast::Global(b) if mask == Mask::MAX => {
-                    let buffer = &cx.env.bound.memory.buffers[b];
-                    let words: &[AtomicU32] = &buffer.words;
-                    let at = a.map(|a| buffer.word(a) + k);
-                    row.0 = at.map(|at| words[at].load(Relaxed));
-                }
-                Fast::Global(b) => {
-                    let buffer = &cx.env.bound.memory.buffers[b];
-                    let words: &[AtomicU32] = &buffer.words;
-                    gather(&|i| words[buffer.word(a[i]) + k].load(Relaxed));
-                }
-                Fast::Shared if mask == Mask::MAX => row.0 = a.map(|a| cx.block.shared[(a / 4) as usize + k]),
-                Fast::Shared => gather(&|i| cx.block.shared[(a[i] / 4) as usize + k]),
-                Fast::Local => gather(&|i| w.local.get((a[i] / 4) as usize + k).map_or(0, |row| row.0[i])),
-            }
+    if cx.block.profile.is_some() {
+        let a = addresses(cx, w, space, addr);
+        cx.block.request(space, &a, mask, width);
+    }
+    let mut bytes = LaneVec::ZERO;
+    if let Some(reach) = reach(cx, w, mask, (space, width), addr, &mut bytes) {
+        if dst != NULL {
+            load_reached(cx, w, mask, width, dst, &reach, &bytes);
         }
-        if width.bytes() < 4 {
-            rows[0].0.iter_mut().zip(&a).for_each(|(v, a)| *v = narrow(width, *v, *a));
-        }
-        put(w, dst, n, mask, &rows);
         return Ok(());
     }
+    let a = addresses(cx, w, space, addr);
+    let n = width.regs() as usize;
+    let mut rows = [LaneVec::ZERO; 4];
     for l in lanes(mask) {
         let place = match place(cx, space, a[l], width, l) {
             Ok(Some(place)) => place,
@@ -290,6 +222,81 @@ pub(crate) fn load(
     Ok(())
 }
 
+/// A load whose lanes need no checks.
+fn load_reached(
+    cx: &Cx<'_>,
+    w: &mut Warp,
+    mask: Mask,
+    width: Width,
+    dst: u8,
+    reach: &Reach,
+    bytes: &LaneVec,
+) {
+    let all = reach.first..reach.first + reach.count;
+    let fetch = Fetch { processor: cx.env.processor, mask, width, reach, bytes };
+    for k in 0..width.regs() as usize {
+        let row = &mut w.regs[dst as usize + k];
+        match reach.target {
+            Target::Global(b) => fetch.row(k, &cx.env.bound.memory.buffers[b].words[all.clone()], row),
+            Target::Shared => fetch.row(k, &cx.block.shared[all.clone()], row),
+            Target::Local if matches!(reach.pattern, Pattern::Same(_)) => {
+                row.blend(mask, w.local.get(reach.first + k).unwrap_or(&LaneVec::ZERO));
+            }
+            Target::Local => {
+                for l in lanes(mask) {
+                    let word = w.local.get(reach.first + reach.word(l, width, bytes) + k);
+                    row.0[l] = word.map_or(0, |word| word.0[l]);
+                }
+            }
+        }
+        if width.bytes() < 4 {
+            lanes(mask).for_each(|l| row.0[l] = narrow(width, row.0[l], reach.byte(l, bytes)));
+        }
+    }
+}
+
+/// A load of words that lanes share.
+struct Fetch<'a> {
+    processor: Processor,
+    mask: Mask,
+    width: Width,
+    reach: &'a Reach,
+    bytes: &'a LaneVec,
+}
+
+impl Fetch<'_> {
+    /// The word of each lane's access that is `k` behind its first.
+    #[inline(always)]
+    fn row<T: Word>(&self, k: usize, words: &[T], row: &mut LaneVec) {
+        let &Fetch { processor, mask, width, reach, bytes } = self;
+        let full = mask == Mask::MAX;
+        match (reach.pattern, words.first_chunk()) {
+            (Pattern::Same(_), _) if full => processor.fill(words[k].word(), &mut row.0),
+            (Pattern::Same(_), _) => row.blend(mask, &LaneVec::splat(words[k].word())),
+            (Pattern::Contiguous(_), Some(words)) if full && width == Width::B32 => {
+                processor.load(words, &mut row.0)
+            }
+            (Pattern::Scattered, _) if full => processor.gather(&words[k..], &bytes.0, &mut row.0),
+            (Pattern::Scattered, _) => {
+                let mut all = LaneVec::ZERO;
+                processor.gather(&words[k..], &bytes.0, &mut all.0);
+                processor.merge(mask, &all.0, &mut row.0);
+            }
+            (Pattern::Contiguous(_), _) => {
+                for l in lanes(mask) {
+                    row.0[l] = words[reach.word(l, width, bytes) + k].word();
+                }
+            }
+        }
+    }
+}
+
+/// Whether the words of a request are those of a row.
+#[inline]
+fn is_copied(reach: &Reach, mask: Mask, width: Width) -> bool {
+    matches!(reach.pattern, Pattern::Contiguous(_)) && mask == Mask::MAX && width == Width::B32
+}
+
 fn put(w: &mut Warp, dst: u8, n: usize, mask: Mask, rows: &[LaneVec; 4]) {
     if dst != NULL {
         for (k, row) in rows.iter().enumerate().take(n) {
@@ -310,6 +317,7 @@ fn read(cx: &Cx<'_>, w: &mut Warp, lane: usize, place: Place, k: usize) -> Resul
     })
 }
 
+#[inline(never)]
 pub(crate) fn store(
     cx: &mut Cx<'_>,
     w: &mut Warp,
@@ -318,32 +326,17 @@ pub(crate) fn store(
     src: u8,
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, space, addr);
-    cx.block.request(space, &a, mask, width);
-    let n = width.regs() as usize;
-    if let Some(fast) = fast(cx, w, &a, mask, (space, width)).filter(|_| width.bytes() >= 4) {
-        if matches!(fast, Fast::Local) {
-            let top = span(&a, mask, width).map_or(0, |(_, hi)| hi as usize / 4 + n);
-            if w.local.len() < top {
-                w.local.resize(top, LaneVec::ZERO);
-            }
-        }
-        for k in 0..n {
-            let row = if src == NULL { LaneVec::ZERO } else { w.regs[src as usize + k] };
-            for i in lanes(mask) {
-                let at = (a[i] / 4) as usize + k;
-                match fast {
-                    Fast::Global(b) => {
-                        let buffer = &cx.env.bound.memory.buffers[b];
-                        buffer.words[buffer.word(a[i]) + k].store(row.0[i], Relaxed);
-                    }
-                    Fast::Shared => cx.block.shared[at] = row.0[i],
-                    Fast::Local => w.local[at].0[i] = row.0[i],
-                }
-            }
-        }
+    if cx.block.profile.is_some() {
+        let a = addresses(cx, w, space, addr);
+        cx.block.request(space, &a, mask, width);
+    }
+    let mut bytes = LaneVec::ZERO;
+    if let Some(reach) = reach(cx, w, mask, (space, width), addr, &mut bytes) {
+        store_reached(cx, w, mask, width, src, &reach, &bytes);
         return Ok(());
     }
+    let a = addresses(cx, w, space, addr);
+    let n = width.regs() as usize;
     let places = places(cx, space, &a, mask, width)?;
     for l in lanes(mask) {
         let Some(place) = places[l] else { continue };
@@ -358,6 +351,71 @@ pub(crate) fn store(
         store_undefined(cx, w, l, place, width, a[l], src);
     }
     Ok(())
+}
+
+/// A store whose lanes need no checks. They store in ascending order: of several to one word the last wins.
+fn store_reached(
+    cx: &mut Cx<'_>,
+    w: &mut Warp,
+    mask: Mask,
+    width: Width,
+    src: u8,
+    reach: &Reach,
+    bytes: &LaneVec,
+) {
+    let all = reach.first..reach.first + reach.count;
+    if reach.target == Target::Local && w.local.len() < all.end {
+        w.local.resize(all.end, LaneVec::ZERO);
+    }
+    let copied = is_copied(reach, mask, width);
+    for k in 0..width.regs() as usize {
+        let row = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
+        let word = |l: usize| reach.word(l, width, bytes) + k;
+        let left = |l: usize, old: u32| merged(width, reach.byte(l, bytes), row.0[l], old);
+        match reach.target {
+            Target::Global(b) => {
+                let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
+                if copied && let Some(words) = words.first_chunk() {
+                    cx.env.processor.store(&row.0, words);
+                    continue;
+                }
+                for l in lanes(mask) {
+                    let word = &words[word(l)];
+                    word.store(left(l, word.load(Relaxed)), Relaxed);
+                }
+            }
+            Target::Shared => {
+                let words = &mut cx.block.shared[all.clone()];
+                if copied && let Some(words) = words.first_chunk_mut() {
+                    cx.env.processor.copy(&row.0, words);
+                    continue;
+                }
+                for l in lanes(mask) {
+                    let word = &mut words[word(l)];
+                    *word = left(l, *word);
+                }
+            }
+            Target::Local if matches!(reach.pattern, Pattern::Same(_)) && width.bytes() >= 4 => {
+                w.local[reach.first + k].blend(mask, row);
+            }
+            Target::Local => {
+                for l in lanes(mask) {
+                    let word = &mut w.local[reach.first + word(l)].0[l];
+                    *word = left(l, *word);
+                }
+            }
+        }
+    }
+}
+
+/// What a store at an address leaves in a word.
+#[inline]
+fn merged(width: Width, address: u64, v: u32, old: u32) -> u32 {
+    if width.bytes() >= 4 {
+        return v;
+    }
+    let (bits, shift) = narrow_mask(width, address);
+    (old & !bits) | (v << shift & bits)
 }
 
 /// Registers take over which bits of a block's memory are undefined.
@@ -526,6 +584,7 @@ pub(crate) fn store_unlock(
 }
 
 /// LDC with a register in its address.
+#[inline(never)]
 pub(crate) fn load_const(
     cx: &Cx<'_>,
     w: &mut Warp,
@@ -536,8 +595,11 @@ pub(crate) fn load_const(
 ) -> Result<(), Trap> {
     let n = width.regs() as usize;
     let mut rows = [LaneVec::ZERO; 4];
-    for l in lanes(mask) {
-        let r = base.lane(&w.regs, &cx.env.bound.pool, l);
+    let base_of = |l: usize| base.lane(&w.regs, &cx.env.bound.pool, l);
+    let first = mask.trailing_zeros() as usize % LANES;
+    let same = lanes(mask).all(|l| base_of(l) == base_of(first));
+    for l in lanes(if same { mask & mask.wrapping_neg() } else { mask }) {
+        let r = base_of(l);
         // `.IS`: the high half of the register counts banks.
         let (bank, at) = if indexed {
             (u32::from(bank) + (r >> 16), (r & 0xffff).wrapping_add(offset as u32) & 0xffff)
@@ -564,10 +626,14 @@ pub(crate) fn load_const(
             rows[0].0[l] = narrow(width, rows[0].0[l], at.into());
         }
     }
+    if same {
+        rows = rows.map(|row| LaneVec::splat(row.0[first]));
+    }
     put(w, dst, n, mask, &rows);
     Ok(())
 }
 
+#[inline(never)]
 pub(crate) fn atomic(
     cx: &mut Cx<'_>,
     w: &mut Warp,
@@ -576,9 +642,33 @@ pub(crate) fn atomic(
     (dst, src): (u8, [u8; 2]),
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, Space::Generic, addr);
     let wide = matches!(ty, AtomTy::U64 | AtomTy::S64);
     let width = if wide { Width::B64 } else { Width::B32 };
+    let mut bytes = LaneVec::ZERO;
+    if !wide
+        && cx.block.shadow.is_none()
+        && cx.block.profile.is_none()
+        && let Some(reach) = reach(cx, w, mask, (Space::Generic, width), addr, &mut bytes)
+        && let Target::Global(b) = reach.target
+    {
+        let words = &cx.env.bound.memory.buffers[b].words[reach.first..reach.first + reach.count];
+        let mut row = LaneVec::ZERO;
+        let [x, y] = src.map(|s| if s == NULL { &LaneVec::ZERO } else { &w.regs[s as usize] });
+        for l in lanes(mask) {
+            let word = &words[reach.word(l, width, &bytes)];
+            let (v, new) =
+                (x.0[l], |old: u32| combine(op, ty, old.into(), x.0[l].into(), y.0[l].into()) as u32);
+            row.0[l] = match (op, ty) {
+                (AtomOp::Add, AtomTy::U32 | AtomTy::S32) => word.fetch_add(v, Relaxed),
+                _ => word.fetch_update(Relaxed, Relaxed, |old| Some(new(old))).unwrap_or_else(|old| old),
+            };
+        }
+        if dst != NULL {
+            w.regs[dst as usize].blend(mask, &row);
+        }
+        return Ok(());
+    }
+    let a = addresses(cx, w, Space::Generic, addr);
     cx.block.request(Space::Generic, &a, mask, width);
     let mut rows = [LaneVec::ZERO; 4];
     let places = places(cx, Space::Generic, &a, mask, width)?;
@@ -677,6 +767,9 @@ fn combine(op: AtomOp, ty: AtomTy, old: u64, x: u64, y: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Checks, Launch, Memory, Options, Program};
+    use nvir_base::Chip;
+    use nvir_isa as isa;
 
     #[test]
     fn atomics_combine_as_the_ptx_manual_says() {
@@ -693,5 +786,131 @@ mod tests {
         assert_eq!(combine(Max, AtomTy::S64, 1, u64::MAX, 0), 1);
         let f = |v: f32| u64::from(v.to_bits());
         assert_eq!(combine(Add, AtomTy::F32 { ftz: true }, f(1.5), f(2.0), 0), f(3.5));
+    }
+
+    /// Offsets of 32 lanes, as accesses have them: in order, at one place, in another order, over each other, none of these.
+    fn offsets(seed: &mut u32, bytes: u32) -> [u32; 32] {
+        let mut next = |n: u32| {
+            *seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (*seed >> 12) % n
+        };
+        let (kind, start) = (next(6), next(16) * bytes);
+        std::array::from_fn(|l| {
+            let l = l as u32;
+            start
+                + bytes
+                    * match kind {
+                        0 | 1 => l,
+                        2 => 0,
+                        3 => 31 - l,
+                        4 => l / 3,
+                        _ => next(64),
+                    }
+        })
+    }
+
+    /// What a launch of accesses counts, or its fault; what it loads; memory afterwards.
+    #[derive(PartialEq, Debug)]
+    struct Accessed {
+        counts: Result<(u64, u64), String>,
+        loaded: Vec<u32>,
+        memory: Vec<u32>,
+    }
+
+    /// Accesses of 32 lanes, of which some may be off, to memory of 4096 bytes.
+    fn accessed(lines: &[String], offsets: &[u32; 32], mask: Mask, checks: Checks) -> Accessed {
+        let encode = |(n, line): (usize, &String)| {
+            let m = isa::text::parse(Chip::Gf100, line, 8 * n as u32, &|_| None).expect(line);
+            isa::encode(Chip::Gf100, &m, 8 * n as u32).expect(line)
+        };
+        let program = Program::new(Chip::Gf100, &lines.iter().enumerate().map(encode).collect::<Vec<_>>());
+        let mut memory = Memory::new();
+        let table: Vec<u32> =
+            (0..32).flat_map(|l| [offsets[l], mask >> l & 1, l as u32 * 0x0103_0507, 77]).collect();
+        let words = |n: u32| (0..n).map(|i| i.wrapping_mul(0x9e37_79b9)).collect::<Vec<_>>();
+        let [at, data, out] = [512, 4096, 512].map(|size| memory.alloc(size, 256).expect("it fits"));
+        memory.write_words(at, &table).expect("it is there");
+        memory.write_words(data, &words(1024)).expect("it is there");
+        if checks.init {
+            // Another buffer: now each access to global memory is looked at.
+            let other = memory.alloc(64, 16).expect("it fits");
+            memory.mark_uninitialized(other);
+        }
+        let mut launch = Launch::new(&program);
+        (launch.block, launch.shared_bytes, launch.local_bytes, launch.gprs) = ([32, 1, 1], 4096, 4096, 32);
+        for (n, address) in [at, data, out].into_iter().enumerate() {
+            launch.set_const(0, 8 * n, &address.to_le_bytes());
+        }
+        let stats = crate::run(&launch, &mut memory, &mut Options { checks, ..Options::default() });
+        let read = |memory: &Memory, at: u64, count: usize| {
+            let mut words = vec![0; count];
+            memory.read_words(at, &mut words).expect("it is there");
+            words
+        };
+        let counts = stats.map(|s| (s.warp_instructions, s.thread_instructions)).map_err(|f| f.to_string());
+        Accessed { counts, loaded: read(&memory, out, 128), memory: read(&memory, data, 1024) }
+    }
+
+    /// What recognises the lanes' pattern gives what a look at each lane gives: initcheck has it done that way.
+    #[test]
+    fn accesses_by_rows_are_those_of_single_lanes() {
+        let lane_by_lane = Checks { init: true, ..Checks::default() };
+        let widths = [(".U8", 1), (".S8", 1), (".U16", 2), (".S16", 2), ("", 4), (".64", 8), (".128", 16)];
+        let mut seed = 7;
+        let mut faults = 0;
+        for round in 0..900u32 {
+            let (width, bytes) = widths[round as usize % widths.len()];
+            let mut offsets = offsets(&mut seed, bytes);
+            let space = ["global", "shared", "local"][round as usize / widths.len() % 3];
+            let mask = match seed >> 28 {
+                0..8 => Mask::MAX,
+                8..10 => 1 << (seed >> 8 & 31),
+                10 => 0x0000_fff0,
+                _ => seed ^ seed << 9,
+            };
+            match seed >> 20 & 15 {
+                // Outside, or between: a fault, or local memory's padding.
+                0 => offsets[seed as usize & 31] += 4096,
+                1 => offsets[seed as usize & 31] += 1,
+                _ => {}
+            }
+            let (load, store, address) = match space {
+                "global" => ("LD.E", "ST.E", "R12"),
+                "shared" => ("LDS", "STS", "R8"),
+                _ => ("LDL", "STL", "R8"),
+            };
+            let mut lines: Vec<String> = Vec::new();
+            let mut line = |text: String| lines.push(text);
+            line("S2R R0, SR_TID.X".into());
+            for (low, bank) in [(4, 0), (12, 8), (20, 16)] {
+                line(format!("MOV R{low}, c[0x0][{bank:#x}]"));
+                line(format!("MOV R{}, c[0x0][{:#x}]", low + 1, bank + 4));
+            }
+            for low in [4, 20] {
+                line(format!("ISCADD R{low}.CC, R0, R{low}, 0x4"));
+                line(format!("IADD.X R{}, R{}, RZ", low + 1, low + 1));
+            }
+            line("LD.E.128 R8, [R4]".into());
+            line("ISETP.NE.AND P0, PT, R9, RZ, PT".into());
+            line("IADD R12.CC, R12, R8".into());
+            line("IADD.X R13, R13, RZ".into());
+            // Known registers, and known words in shared and local memory: the same for the thread and its neighbours.
+            (16..20).for_each(|r| line(format!("MOV R{r}, R10")));
+            (24..28).for_each(|r| line(format!("LOP.XOR R{r}, R10, {:#x}", r * 5)));
+            if space != "global" {
+                for at in (0..2048).step_by(16) {
+                    line(format!("{store}.128 [RZ+{at:#x}], R24"));
+                }
+            }
+            line(format!("@P0 {store}{width} [{address}+0x20], R24"));
+            line(format!("@P0 {load}{width} R16, [{address}+0x20]"));
+            line("ST.E.128 [R20], R16".into());
+            line("EXIT".into());
+            let fast = accessed(&lines, &offsets, mask, Checks::default());
+            let slow = accessed(&lines, &offsets, mask, lane_by_lane);
+            assert_eq!(fast, slow, "{space}{width} at {offsets:?}, lanes {mask:#x}");
+            faults += u32::from(fast.counts.is_err());
+        }
+        assert!((20..200).contains(&faults), "{faults} of 900 fault");
     }
 }

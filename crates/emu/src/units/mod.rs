@@ -3,6 +3,7 @@
 pub(crate) mod barrier;
 pub(crate) mod flow;
 pub(crate) mod memory;
+pub(crate) mod reach;
 pub(crate) mod special;
 pub(crate) mod surface;
 pub(crate) mod texels;

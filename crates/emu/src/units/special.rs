@@ -1,12 +1,52 @@
 //! Special registers.
 
 use crate::cx::Cx;
-use crate::state::lanes::LANES;
+use crate::state::lanes::{LANES, LaneVec};
 use crate::state::warp::Warp;
 use nvir_hw::{special, window};
 
+/// The numbers of a block's threads: x, y and z of each warp. They are the same in all blocks of a launch.
+pub(crate) struct ThreadNumbers(Vec<[LaneVec; 3]>);
+
+impl ThreadNumbers {
+    /// Of blocks of this size.
+    pub(crate) fn new(size: [u32; 3]) -> ThreadNumbers {
+        let threads = size.iter().product::<u32>() as usize;
+        let mut warps = vec![[LaneVec::ZERO; 3]; threads.div_ceil(LANES)];
+        let mut at = [0; 3];
+        for (w, warp) in warps.iter_mut().enumerate() {
+            for l in 0..LANES.min(threads - w * LANES) {
+                (0..3).for_each(|axis| warp[axis].0[l] = at[axis]);
+                for axis in 0..3 {
+                    at[axis] += 1;
+                    if at[axis] < size[axis] {
+                        break;
+                    }
+                    at[axis] = 0;
+                }
+            }
+        }
+        ThreadNumbers(warps)
+    }
+}
+
+/// What S2R gives all lanes; those that have no thread, anything.
+pub(crate) fn special_row(cx: &Cx<'_>, w: &Warp, reg: u8) -> LaneVec {
+    let each = || LaneVec(std::array::from_fn(|l| special_register(cx, w, reg, l)));
+    if cx.env.stage.is_some() {
+        return each();
+    }
+    match reg {
+        special::TID_X..=special::TID_Z => {
+            cx.env.threads.0[w.index as usize][(reg - special::TID_X) as usize]
+        }
+        special::LANEID | special::TID | special::EQMASK..=special::GEMASK => each(),
+        _ => LaneVec::splat(special_register(cx, w, reg, 0)),
+    }
+}
+
 /// What S2R gives a lane. Numbers: envytools and nvdisasm.
-pub(crate) fn special_register(cx: &Cx<'_>, w: &Warp, reg: u8, lane: usize) -> u32 {
+fn special_register(cx: &Cx<'_>, w: &Warp, reg: u8, lane: usize) -> u32 {
     let l = cx.env.bound.launch;
     let linear = w.index * LANES as u32 + lane as u32;
     let [bx, by, bz] = cx.env.shape.block;

@@ -95,8 +95,9 @@ fn target(
                 return Err(Trap::new(FaultKind::OutOfBounds, l, format!("surface {n} is not bound")));
             };
             let at: [u32; 3] = std::array::from_fn(|i| if i < dims.into() { reg(coord, i) } else { 0 });
-            let texels = matches!(op.access, Access::StoreTexel);
-            (slot_address(image, at, layered, texels), Some(image.texel))
+            let scale = if matches!(op.access, Access::StoreTexel) { image.texel.bytes() } else { 1 };
+            let layer = if layered { at[2] } else { 0 };
+            (slot_address(image, [at[0], at[1], layer], scale), Some(image.texel))
         }
     };
     let Some(address) = address else { return Ok(None) };
@@ -124,9 +125,7 @@ fn missing(cx: &Cx<'_>, lane: usize, address: u64, size: u32) -> Trap {
     Trap::new(FaultKind::OutOfBounds, lane, detail)
 }
 
-/// The address of a texel of a bound surface: x in bytes (in texels for formatted stores).
-fn slot_address(slot: &Slot, [x, y, layer]: [u32; 3], layered: bool, texels: bool) -> Option<u64> {
-    let scale = if texels { slot.texel.bytes() } else { 1 };
-    let offset = if layered { u64::from(layer) << 8 } else { 0 };
-    slot.byte(u64::from(x) * u64::from(scale), y.into(), offset)
+/// The address of a texel of a bound surface: x in units of `scale` bytes.
+fn slot_address(slot: &Slot, [x, y, layer]: [u32; 3], scale: u32) -> Option<u64> {
+    slot.byte(u64::from(x) * u64::from(scale), y.into(), u64::from(layer) << 8)
 }

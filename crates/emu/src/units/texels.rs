@@ -14,13 +14,16 @@ pub(crate) fn load(
     (address, size): (u64, u32),
 ) -> Result<Option<[u32; 4]>, Trap> {
     let Some(b) = buffer(cx, address, size) else { return Ok(None) };
-    cx.check_race(w, Request { lane, at: Where::Global(b), addr: address, size, kind })?;
     let buffer = &cx.env.bound.memory.buffers[b];
+    let first = buffer.word(address);
+    let count = size.div_ceil(4) as usize;
+    if cx.env.observed {
+        cx.check_race(w, Request { lane, at: Where::Global(b), addr: address, size, kind })?;
+        (first..first + count).try_for_each(|at| cx.track_read(b, at))?;
+    }
     let mut out = [0; 4];
-    for (k, word) in out.iter_mut().enumerate().take(size.div_ceil(4) as usize) {
-        let at = buffer.word(address) + k;
-        cx.track_read(b, at)?;
-        *word = buffer.words[at].load(Relaxed);
+    for (out, word) in out.iter_mut().zip(&buffer.words[first..first + count]) {
+        *out = word.load(Relaxed);
     }
     if size < 4 {
         out[0] = (out[0] >> ((address & 3) * 8)) & ((1 << (8 * size)) - 1);

@@ -2,8 +2,8 @@
 //! program is compiled whole, or each function alone and then linked.
 
 use super::{Words, evaluated, front_program, listing};
+use crate::config::Config;
 use crate::runner::Tally;
-use crate::setting::Setting;
 use nvir::emu::{self, Memory, Words as Cells};
 use nvir::image::separate::{self, Unit};
 use nvir::ir::{Aux, Function, Inst, Linkage, Op, Program, Space, Type};
@@ -34,13 +34,13 @@ fn program(case: u64) -> Program {
     p
 }
 
-pub fn input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn input(case: u64) -> (Vec<u8>, &'static str) {
     listing(&program(case))
 }
 
 /// Why the compiled program does not leave what is wanted.
-fn difference(p: &Program, want: &Words, setting: &Setting) -> Option<String> {
-    let compiler = Compiler::new(setting.chip).with_options(setting.settings.options.clone());
+fn difference(p: &Program, want: &Words, config: &Config) -> Option<String> {
+    let compiler = Compiler::new(config.chip).with_options(config.settings.options.clone());
     let image = match compiler.compile(p.clone()) {
         Ok(image) => image,
         Err(e) => return Some(e.to_string()),
@@ -69,8 +69,8 @@ fn apart(p: &Program) -> Option<Vec<String>> {
 }
 
 /// The same for a program whose functions are compiled separately.
-fn linked_difference(texts: &[String], want: &Words, setting: &Setting) -> Option<String> {
-    let compiler = Compiler::new(setting.chip).with_options(setting.settings.options.clone());
+fn linked_difference(texts: &[String], want: &Words, config: &Config) -> Option<String> {
+    let compiler = Compiler::new(config.chip).with_options(config.settings.options.clone());
     let mut units = Vec::new();
     for (n, text) in texts.iter().enumerate() {
         let source = Source { language: Language::Ir, text, entry: None, name: "unit.ir" };
@@ -123,30 +123,30 @@ fn left(image: &Shader, want: &Words) -> Option<String> {
     None
 }
 
-pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let p = program(case);
     let mut r = Random::of(0x6b65_726e, case);
     let want = evaluated(&p, STEPS)?;
-    for setting in Setting::of_case(&mut r) {
-        if let Some(why) = difference(&p, &want, &setting) {
+    for config in Config::of_case(&mut r) {
+        if let Some(why) = difference(&p, &want, &config) {
             let pass = (0..400).find(|&n| {
-                let mut limited = setting.clone();
+                let mut limited = config.clone();
                 limited.settings.options.debug.bisect_limit = Some(n);
                 difference(&p, &want, &limited).is_some()
             });
-            return Err(format!("{setting}: {why}\nfirst wrong with --bisect-limit {pass:?}\n{p}"));
+            return Err(format!("{config}: {why}\nfirst wrong with --bisect-limit {pass:?}\n{p}"));
         }
     }
     if p.funcs.len() > 1
         && let Some(texts) = apart(&p)
     {
         // By the convention a callee may use more registers than a kernel is limited to: such files are not linked.
-        let linkable = |s: &Setting| {
+        let linkable = |s: &Config| {
             s.settings.options.max_gprs.is_none_or(|n| n >= nvir::ra::calling_convention::CALLEES)
         };
-        for setting in Setting::of_case(&mut r).into_iter().filter(linkable) {
-            if let Some(why) = linked_difference(&texts, &want, &setting) {
-                return Err(format!("linked, {setting}: {why}\n{p}"));
+        for config in Config::of_case(&mut r).into_iter().filter(linkable) {
+            if let Some(why) = linked_difference(&texts, &want, &config) {
+                return Err(format!("linked, {config}: {why}\n{p}"));
             }
             tally.count("linked");
         }

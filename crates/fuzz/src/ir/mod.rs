@@ -1,8 +1,8 @@
 //! Random IR ([`nvir_reference::random`]): passes, register allocation and machine code against the evaluator.
 
-pub mod kernel;
-pub mod passes;
-pub mod registers;
+pub(crate) mod kernel;
+pub(crate) mod passes;
+pub(crate) mod registers;
 
 use nvir::Chip;
 use nvir::ir::{Program, Space};

@@ -61,11 +61,11 @@ fn each_pass(case: u64, p: &Program, stage: Stage) -> Result<(), String> {
     Ok(())
 }
 
-pub fn input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn input(case: u64) -> (Vec<u8>, &'static str) {
     super::listing(&super::front_program(case))
 }
 
-pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let mut p = super::front_program(case);
     let (chip, options) = (chip(case), Options::default());
     verify::for_chip(&p, Phase::Front, chip).map_err(|e| format!("{e}\n{p}"))?;

@@ -19,11 +19,11 @@ fn program(case: u64) -> Program {
     random::program(&mut Random::new(case), size)
 }
 
-pub fn input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn input(case: u64) -> (Vec<u8>, &'static str) {
     super::listing(&program(case))
 }
 
-pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let p = program(case);
     let mut r = Random::of(0x7265_6773, case);
     verify::program(&p, Phase::Legal).map_err(|e| format!("{e}\n{p}"))?;

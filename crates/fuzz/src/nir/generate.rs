@@ -119,7 +119,7 @@ struct Generator<'r> {
 }
 
 /// A program of random size.
-pub fn program(r: &mut Random) -> Program {
+pub(super) fn program(r: &mut Random) -> Program {
     let left = 8 + r.below(90);
     let mut g = Generator {
         r,

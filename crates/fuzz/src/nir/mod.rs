@@ -9,8 +9,8 @@ pub mod host;
 pub mod opcodes;
 mod program;
 
+use crate::config::Config;
 use crate::runner::Tally;
-use crate::setting::Setting;
 use nvir::random::Random;
 use nvir_fixture::run::Loaded;
 use nvir_fixture::{Fixture, Outcome};
@@ -26,6 +26,7 @@ fn made(case: u64) -> (Program, Form, Random) {
     (program, form, r)
 }
 
+/// The input of a case.
 pub fn input(case: u64) -> (Vec<u8>, &'static str) {
     let (program, form, _) = made(case);
     (program.text(form).into_bytes(), "nir")
@@ -49,14 +50,14 @@ fn fixture(inputs: &[u64], program: &Program) -> Fixture {
 }
 
 /// Why the compiled program does not leave what is wanted.
-fn difference(fixture: &Fixture, text: &str, want: &[Option<u64>], setting: &Setting) -> Option<String> {
+fn difference(fixture: &Fixture, text: &str, want: &[Option<u64>], config: &Config) -> Option<String> {
     let loaded = Loaded::new(Path::new("case.json"), fixture.clone(), text.as_bytes().to_vec());
     let loaded = match loaded {
         Ok(loaded) => loaded,
         Err(e) => return Some(e.to_string()),
     };
     let mut left = Vec::new();
-    let reports = loaded.run(setting.chip, None, &setting.settings, &mut None, |_, env| {
+    let reports = loaded.run(config.chip, None, &config.settings, &mut None, |_, env| {
         left = env.read(&env.buffers["out"]).expect("it is mapped");
     });
     if let Some(Outcome::Failed(why)) = reports.into_iter().next().map(|r| r.outcome) {
@@ -71,6 +72,7 @@ fn difference(fixture: &Fixture, text: &str, want: &[Option<u64>], setting: &Set
     })
 }
 
+/// Makes a case and tries it.
 pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (program, form, mut r) = made(case);
     let inputs: Vec<u64> = (0..program::THREADS * program::INPUTS)
@@ -85,14 +87,14 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     }
     let text = program.text(form);
     let fixture = fixture(&inputs, &program);
-    for setting in Setting::of_kernel(&mut r) {
-        let Some(why) = difference(&fixture, &text, &want, &setting) else { continue };
+    for config in Config::of_kernel(&mut r) {
+        let Some(why) = difference(&fixture, &text, &want, &config) else { continue };
         let pass = (0..400).find(|&n| {
-            let mut limited = setting.clone();
+            let mut limited = config.clone();
             limited.settings.options.debug.bisect_limit = Some(n);
             difference(&fixture, &text, &want, &limited).is_some()
         });
-        return Err(format!("{setting}: {why}\nfirst wrong with --bisect-limit {pass:?}\n{text}"));
+        return Err(format!("{config}: {why}\nfirst wrong with --bisect-limit {pass:?}\n{text}"));
     }
     if want.iter().flatten().count() * 4 >= want.len() {
         tally.count("compared");

@@ -1,5 +1,6 @@
 //! NIR's ALU opcodes with their types, as `tests/data/nir/opcodes.tsv` lists them.
 
+/// What an opcode reads or gives.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ty {
     /// `f`, `i`, `u` or `b`.
@@ -10,10 +11,14 @@ pub struct Ty {
     pub comps: usize,
 }
 
+/// An opcode as NIR declares it.
 #[derive(Clone, Debug)]
 pub struct Opcode {
+    /// Its name.
     pub name: String,
+    /// What it gives.
     pub dest: Ty,
+    /// What it reads.
     pub srcs: Vec<Ty>,
 }
 

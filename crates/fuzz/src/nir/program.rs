@@ -5,26 +5,26 @@ use super::opcodes::Opcode;
 use nvir_reference::softmath::{Want, mask, round};
 
 /// Threads of the one block.
-pub const THREADS: usize = 64;
+pub(super) const THREADS: usize = 64;
 /// Words of 64 bits that each thread has as input.
-pub const INPUTS: usize = 6;
+pub(super) const INPUTS: usize = 6;
 /// Steps that a thread may take.
 const STEPS: u32 = 20_000;
 
 /// A value, by its number in [`Program::bits`].
-pub type Value = usize;
+pub(super) type Value = usize;
 
 /// The result of a phi, and what it is from its two predecessors.
-pub type Phi = (Value, Value, Value);
+pub(super) type Phi = (Value, Value, Value);
 
 /// The form of Mesa 22.3, and that of later versions.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Form {
+pub(super) enum Form {
     Old,
     New,
 }
 
-pub enum Stmt {
+pub(super) enum Stmt {
     Constant {
         d: Value,
         value: u64,
@@ -61,7 +61,7 @@ pub enum Stmt {
 }
 
 #[derive(Default)]
-pub struct Program {
+pub(super) struct Program {
     /// Of each value.
     pub bits: Vec<u32>,
     pub code: Vec<Stmt>,
@@ -137,14 +137,14 @@ impl Thread<'_> {
 
 impl Program {
     /// What a thread stores; none where an opcode leaves it open. None at all if a branch depends on such.
-    pub fn evaluate(&self, thread: u64, inputs: &[u64]) -> Option<Vec<Option<u64>>> {
+    pub(super) fn evaluate(&self, thread: u64, inputs: &[u64]) -> Option<Vec<Option<u64>>> {
         let values = vec![None; self.bits.len()];
         let mut t = Thread { program: self, number: thread, inputs, values, steps: 0 };
         t.run(&self.code)?;
         Some(self.outputs.iter().map(|&v| t.values[v]).collect())
     }
 
-    pub fn text(&self, form: Form) -> String {
+    pub(super) fn text(&self, form: Form) -> String {
         let mut p = Printer {
             program: self,
             form,

@@ -20,7 +20,7 @@ struct Left {
 }
 
 /// The words of the output buffer that the kernel leaves.
-pub fn run(k: &Kernel, input: &[u32]) -> Vec<u32> {
+pub(super) fn run(k: &Kernel, input: &[u32]) -> Vec<u32> {
     let threads = k.threads as usize;
     let mut s = State {
         threads,

@@ -37,7 +37,7 @@ impl Generator {
         (ftz, sat, format!("{}{}", if ftz { ".ftz" } else { "" }, if sat { ".sat" } else { "" }))
     }
 
-    pub fn float(&mut self) {
+    pub(super) fn float(&mut self) {
         match self.rng.below(12) {
             0..=5 => self.arithmetic(),
             6 | 7 => self.extreme(),
@@ -188,7 +188,7 @@ impl Generator {
         self.emit(text, vec![d], vec![a], What::Pure(Rc::new(f)));
     }
 
-    pub fn convert(&mut self) {
+    pub(super) fn convert(&mut self) {
         match self.rng.below(8) {
             0..=2 => self.int_to_int(),
             3 | 4 => self.int_to_float(),

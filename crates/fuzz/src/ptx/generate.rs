@@ -27,7 +27,7 @@ use nvir::random::Random;
 use nvir_reference::softmath::number;
 use std::rc::Rc;
 
-pub struct Generator {
+pub(super) struct Generator {
     pub rng: Random,
     pub out: Vec<Stmt>,
     depth: usize,
@@ -46,7 +46,7 @@ pub struct Generator {
 const TESTED: usize = 3;
 
 /// The kernel of a seed.
-pub fn kernel(name: &str, seed: u64, threads: u32, size: usize) -> Kernel {
+pub(super) fn kernel(name: &str, seed: u64, threads: u32, size: usize) -> Kernel {
     let mut g = Generator {
         rng: Random::new(seed),
         out: Vec::new(),
@@ -65,7 +65,7 @@ pub fn kernel(name: &str, seed: u64, threads: u32, size: usize) -> Kernel {
 }
 
 /// What the kernel reads: words of all kinds.
-pub fn inputs(k: &Kernel) -> Vec<u32> {
+pub(super) fn inputs(k: &Kernel) -> Vec<u32> {
     let mut rng = Random::new(k.seed ^ 0x5eed);
     let mut words = Vec::new();
     for _ in 0..k.threads * INPUTS / 2 {
@@ -80,17 +80,17 @@ pub fn inputs(k: &Kernel) -> Vec<u32> {
 }
 
 impl Generator {
-    pub fn reg(&mut self, file: File) -> Reg {
+    pub(super) fn reg(&mut self, file: File) -> Reg {
         Reg(file, self.rng.below(count(file)))
     }
 
     /// A register whose value ptxas cannot know.
-    pub fn opaque(&mut self) -> Src {
+    pub(super) fn opaque(&mut self) -> Src {
         Src::Reg(self.reg(File::Opaque))
     }
 
     /// The file of integers of a size.
-    pub fn int_file(bits: u32) -> File {
+    pub(super) fn int_file(bits: u32) -> File {
         match bits {
             16 => File::Half,
             32 => File::Word,
@@ -98,7 +98,7 @@ impl Generator {
         }
     }
 
-    pub fn int(&mut self, bits: u32) -> Src {
+    pub(super) fn int(&mut self, bits: u32) -> Src {
         let file = match (bits, self.rng.below(6)) {
             (32, 0) => File::Opaque,
             (64, 0) => File::OpaquePair,
@@ -108,11 +108,11 @@ impl Generator {
     }
 
     /// A register or an immediate.
-    pub fn int_or_imm(&mut self, bits: u32) -> Src {
+    pub(super) fn int_or_imm(&mut self, bits: u32) -> Src {
         if self.rng.one_in(4) { Src::Imm(self.rng.special(bits)) } else { self.int(bits) }
     }
 
-    pub fn dst(&mut self, bits: u32) -> Reg {
+    pub(super) fn dst(&mut self, bits: u32) -> Reg {
         self.reg(Self::int_file(bits))
     }
 
@@ -126,7 +126,7 @@ impl Generator {
     }
 
     /// A predicate to be written: in a loop none of those that a condition around tests.
-    pub fn pred_dst(&mut self) -> Reg {
+    pub(super) fn pred_dst(&mut self) -> Reg {
         loop {
             let p = self.reg(File::Pred);
             if self.loops == 0 || !self.conditions.contains(&p) {
@@ -135,26 +135,32 @@ impl Generator {
         }
     }
 
-    pub fn guard(&mut self) -> Option<(Reg, bool)> {
+    pub(super) fn guard(&mut self) -> Option<(Reg, bool)> {
         let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
         self.rng.one_in(10).then_some((p, neg))
     }
 
-    pub fn emit(&mut self, text: Vec<String>, dst: Vec<Reg>, src: Vec<Src>, what: What) {
+    pub(super) fn emit(&mut self, text: Vec<String>, dst: Vec<Reg>, src: Vec<Src>, what: What) {
         let guard = if matches!(what, What::Warp(_) | What::Exchange(_)) { None } else { self.guard() };
         self.out.push(Stmt::Inst(Inst { text, guard, dst, src, what }));
         self.left = self.left.saturating_sub(1);
     }
 
     /// The last instruction loses its guard.
-    pub fn always(&mut self) {
+    pub(super) fn always(&mut self) {
         if let Some(Stmt::Inst(i)) = self.out.last_mut() {
             i.guard = None;
         }
     }
 
     /// An instruction with its operands in order: `name d, a, b ...`.
-    pub fn pure(&mut self, name: &str, dst: &[Reg], src: &[Src], f: impl Fn(&[u64]) -> Vec<u64> + 'static) {
+    pub(super) fn pure(
+        &mut self,
+        name: &str,
+        dst: &[Reg],
+        src: &[Src],
+        f: impl Fn(&[u64]) -> Vec<u64> + 'static,
+    ) {
         let mut operands: Vec<String> = dst.iter().map(Reg::to_string).collect();
         operands.extend(src.iter().map(|s| show(*s)));
         let text = format!("{name} {}", operands.join(", "));
@@ -169,7 +175,7 @@ impl Generator {
         std::mem::replace(&mut self.out, outer)
     }
 
-    pub fn statement(&mut self) {
+    pub(super) fn statement(&mut self) {
         let nest = self.depth < 4 && self.left > 0;
         match self.rng.below(64) {
             0..=2 if nest => self.branch(),
@@ -430,7 +436,7 @@ fn held(line: String) -> [String; 3] {
 }
 
 /// An operand as text.
-pub fn show(s: Src) -> String {
+pub(super) fn show(s: Src) -> String {
     match s {
         Src::Reg(r) => r.to_string(),
         Src::Imm(v) => format!("{v:#x}"),

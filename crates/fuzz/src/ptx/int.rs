@@ -6,7 +6,7 @@ use nvir_reference::softmath::{clamp, low, number, permuted, signed};
 use std::rc::Rc;
 
 /// The comparison that a name means.
-pub fn compare(name: &str, a: i128, b: i128) -> bool {
+pub(super) fn compare(name: &str, a: i128, b: i128) -> bool {
     match name {
         "eq" => a == b,
         "ne" => a != b,
@@ -35,7 +35,7 @@ impl Generator {
         (format!("{}{bits}", if sign { "s" } else { "u" }), sign)
     }
 
-    pub fn integer(&mut self) {
+    pub(super) fn integer(&mut self) {
         match self.rng.below(32) {
             0..=3 => self.two(),
             4..=6 => self.logic(),
@@ -384,7 +384,7 @@ impl Generator {
     }
 
     /// `setp` with everything that may stand around a comparison.
-    pub fn predicate(
+    pub(super) fn predicate(
         &mut self,
         cmp: &str,
         ty: &str,

@@ -168,14 +168,17 @@ fn module(case: u64) -> (Vec<Kernel>, u64) {
     (kernels, level)
 }
 
+/// Why it cannot run here.
 pub fn missing() -> Option<String> {
     ptxas().is_none().then(|| "ptxas is neither in CUDA_BIN nor in PATH".into())
 }
 
+/// The input of a case.
 pub fn input(case: u64) -> (Vec<u8>, &'static str) {
     (program::module(&module(case).0).into_bytes(), "ptx")
 }
 
+/// Makes a case and tries it.
 pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let ptxas = ptxas().ok_or("there is no ptxas")?;
     let (kernels, level) = module(case);

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 /// Bytes that a thread has in each memory for itself.
-pub const OWN: u32 = 64;
+pub(super) const OWN: u32 = 64;
 /// Words that all threads of the block add up, in shared and in global memory.
-pub const SUMS: u32 = 16;
+pub(super) const SUMS: u32 = 16;
 /// Words that a thread reads.
-pub const INPUTS: u32 = 48;
+pub(super) const INPUTS: u32 = 48;
 
 /// Files of registers. `Opaque` ones come from memory and are never written again, so that ptxas knows nothing of
 /// them; `Carry` is the condition code.
@@ -27,7 +27,7 @@ pub enum File {
     Counter,
 }
 
-pub const FILES: usize = 10;
+pub(super) const FILES: usize = 10;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reg(pub File, pub u8);
@@ -57,7 +57,7 @@ pub enum Src {
 }
 
 /// The registers of a kind that a kernel has.
-pub const COUNTS: [(File, u8); 9] = [
+pub(super) const COUNTS: [(File, u8); 9] = [
     (File::Half, 4),
     (File::Word, 8),
     (File::Pair, 5),
@@ -69,14 +69,14 @@ pub const COUNTS: [(File, u8); 9] = [
     (File::Counter, 4),
 ];
 
-pub fn count(file: File) -> u8 {
+pub(super) fn count(file: File) -> u8 {
     COUNTS.iter().find(|c| c.0 == file).map_or(1, |c| c.1)
 }
 
 /// From the operands of each lane to the results of each lane.
-pub type WarpMeaning = Rc<dyn Fn(&[Vec<u64>]) -> Vec<Vec<u64>>>;
+pub(super) type WarpMeaning = Rc<dyn Fn(&[Vec<u64>]) -> Vec<Vec<u64>>>;
 /// From operands to results.
-pub type Meaning = Rc<dyn Fn(&[u64]) -> Vec<u64>>;
+pub(super) type Meaning = Rc<dyn Fn(&[u64]) -> Vec<u64>>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Space {
@@ -156,13 +156,13 @@ pub struct Kernel {
 }
 
 /// Words that a thread leaves, memory included.
-pub fn outputs() -> u32 {
+pub(super) fn outputs() -> u32 {
     let words: u32 = COUNTS[..5].iter().map(|&(f, n)| u32::from(n) * Reg(f, 0).bits().max(32) / 32).sum();
     (words + 1).next_multiple_of(4) + OWN / 2
 }
 
 /// Bytes of the buffer of a kernel's results: each thread's outputs, each thread's memory, the sums.
-pub fn out_bytes(threads: u32) -> u32 {
+pub(super) fn out_bytes(threads: u32) -> u32 {
     threads * outputs() * 4 + threads * OWN + SUMS * 4
 }
 
@@ -171,7 +171,7 @@ fn shared_bytes(threads: u32) -> u32 {
 }
 
 /// A module of kernels.
-pub fn module(kernels: &[Kernel]) -> String {
+pub(super) fn module(kernels: &[Kernel]) -> String {
     let mut text = String::from(".version 5.0\n.target sm_35\n.address_size 64\n");
     for k in kernels {
         text += &kernel(k);
@@ -179,7 +179,7 @@ pub fn module(kernels: &[Kernel]) -> String {
     text
 }
 
-pub fn kernel(k: &Kernel) -> String {
+pub(super) fn kernel(k: &Kernel) -> String {
     let (threads, own) = (k.threads, OWN);
     let mut t = String::new();
     let _ = write!(
@@ -343,7 +343,7 @@ fn stmts(t: &mut String, all: &[Stmt], label: &mut u32, around: Option<u32>, sum
 }
 
 /// What a word of a thread's outputs holds.
-pub fn output_name(n: usize) -> String {
+pub(super) fn output_name(n: usize) -> String {
     let mut at = 0;
     for (file, count) in &COUNTS[..5] {
         for i in 0..*count {
@@ -363,7 +363,7 @@ pub fn output_name(n: usize) -> String {
 }
 
 /// The statements as text, without what stands around them.
-pub fn kernel_body(k: &Kernel) -> String {
+pub(super) fn kernel_body(k: &Kernel) -> String {
     let mut t = String::new();
     stmts(&mut t, &k.body, &mut 0, None, "SUMS");
     t

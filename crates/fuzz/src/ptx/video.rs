@@ -26,7 +26,7 @@ fn name_of(sign: bool) -> &'static str {
 }
 
 impl Generator {
-    pub fn video(&mut self) {
+    pub(super) fn video(&mut self) {
         match self.rng.below(4) {
             0 => self.simd(),
             1 => self.video_mad(),

@@ -11,11 +11,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// What a run left, by name.
-pub type Left = BTreeMap<String, Vec<u8>>;
+pub(super) type Left = BTreeMap<String, Vec<u8>>;
 
 /// The launch and the bindings of a program: a fixture in JSON while it is put together.
 #[derive(Clone, Default)]
-pub struct Setup {
+pub(super) struct Setup {
     buffers: Vec<String>,
     images: Vec<String>,
     ssbo: Vec<String>,
@@ -32,26 +32,26 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The bytes of words.
-pub fn bytes(words: &[u32]) -> Vec<u8> {
+pub(super) fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
 /// The words of bytes.
-pub fn words(bytes: &[u8]) -> Vec<u32> {
+pub(super) fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
 }
 
 impl Setup {
-    pub fn new(grid: u32, block: [u32; 3]) -> Setup {
+    pub(super) fn new(grid: u32, block: [u32; 3]) -> Setup {
         Setup { rest: format!("\"grid\":[{grid},1,1],\"block\":{block:?}"), ..Setup::default() }
     }
 
-    pub fn shared(mut self, bytes: u32) -> Setup {
+    pub(super) fn shared(mut self, bytes: u32) -> Setup {
         let _ = write!(self.rest, ",\"shared_dynamic\":{bytes}");
         self
     }
 
-    pub fn private(mut self, bytes: u32) -> Setup {
+    pub(super) fn private(mut self, bytes: u32) -> Setup {
         let _ = write!(self.rest, ",\"private_bytes\":{bytes}");
         self
     }
@@ -63,7 +63,7 @@ impl Setup {
     }
 
     /// Binds the next storage buffer.
-    pub fn buffer(mut self, data: &[u8]) -> Setup {
+    pub(super) fn buffer(mut self, data: &[u8]) -> Setup {
         let n = self.ssbo.len();
         self.place(&format!("buffer{n}"), data);
         self.ssbo.push(format!("\"{n}\":\"buffer{n}\""));
@@ -71,14 +71,14 @@ impl Setup {
     }
 
     /// Binds the default uniforms, `CONST[0]`.
-    pub fn uniforms(mut self, data: &[u8]) -> Setup {
+    pub(super) fn uniforms(mut self, data: &[u8]) -> Setup {
         self.place("uniforms", data);
         self.rest += ",\"uniforms\":\"uniforms\"";
         self
     }
 
     /// Binds the next uniform block, from `CONST[1]` on.
-    pub fn ubo(mut self, data: &[u8]) -> Setup {
+    pub(super) fn ubo(mut self, data: &[u8]) -> Setup {
         let n = self.ubo.len();
         self.place(&format!("ubo{n}"), data);
         self.ubo.push(format!("\"{n}\":\"ubo{n}\""));
@@ -86,13 +86,13 @@ impl Setup {
     }
 
     /// Bytes of the kernel input, behind those that there are.
-    pub fn input(mut self, data: &[u8]) -> Setup {
+    pub(super) fn input(mut self, data: &[u8]) -> Setup {
         self.args.push(format!("{{\"bytes\":\"{}\"}}", hex(data)));
         self
     }
 
     /// A pointer in the kernel input, behind what there is, to a buffer of that name.
-    pub fn pointer(mut self, name: &str, data: &[u8]) -> Setup {
+    pub(super) fn pointer(mut self, name: &str, data: &[u8]) -> Setup {
         self.place(name, data);
         self.args.push(format!("{{\"buffer\":\"{name}\"}}"));
         self
@@ -115,7 +115,7 @@ impl Setup {
     }
 
     /// Binds the next image: type, format and size as fixtures name them.
-    pub fn image(mut self, ty: &str, format: &str, size: [u32; 3], data: &[u8]) -> Setup {
+    pub(super) fn image(mut self, ty: &str, format: &str, size: [u32; 3], data: &[u8]) -> Setup {
         let n = self.bound.len();
         self.picture(&format!("image{n}"), ty, format, size, 1, data);
         self.bound.push(format!("\"{n}\":\"image{n}\""));
@@ -123,7 +123,7 @@ impl Setup {
     }
 
     /// Binds the next texture; `sampler` is JSON that follows the texture's image.
-    pub fn texture(
+    pub(super) fn texture(
         mut self,
         (ty, format, size, levels): (&str, &str, [u32; 3], u32),
         sampler: &str,
@@ -136,7 +136,7 @@ impl Setup {
     }
 
     /// The fixture as it would be written to a file.
-    pub fn json(&self) -> String {
+    pub(super) fn json(&self) -> String {
         let list = |l: &[String]| l.join(",");
         format!(
             "{{\"source\":\"case.tgsi\",\"tests\":[{{\"name\":\"case\",{},\n\"ssbo\":{{{}}},\"ubo\":{{{}}},\"images_bound\":{{{}}},\
@@ -152,7 +152,7 @@ impl Setup {
         )
     }
 
-    pub fn fixture(&self) -> Fixture {
+    pub(super) fn fixture(&self) -> Fixture {
         Fixture::parse(Path::new("case.json"), &self.json()).expect("a fixture")
     }
 }
@@ -168,13 +168,13 @@ fn collect(left: &mut Left) -> impl FnMut(&Test, &Env) {
             left.insert(name.clone(), env.read(b).expect("it is mapped"));
         }
         for (name, i) in &env.images {
-            left.insert(name.clone(), env.machine.download(i).expect("it is mapped"));
+            left.insert(name.clone(), env.backend.download(i).expect("it is mapped"));
         }
     }
 }
 
 /// What the reference interpreter leaves, or why it stops.
-pub fn interpreted(fixture: &Fixture, text: &str) -> Result<Left, String> {
+pub(super) fn interpreted(fixture: &Fixture, text: &str) -> Result<Left, String> {
     let mut left = Left::new();
     let reports = loaded(fixture, text).interpret(None, 1 << 24, collect(&mut left));
     match reports.into_iter().next() {
@@ -184,7 +184,12 @@ pub fn interpreted(fixture: &Fixture, text: &str) -> Result<Left, String> {
 }
 
 /// What the compiled program leaves, or why it does not compile or stops.
-pub fn compiled(fixture: &Fixture, text: &str, chip: Chip, settings: &Settings) -> Result<Left, String> {
+pub(super) fn compiled(
+    fixture: &Fixture,
+    text: &str,
+    chip: Chip,
+    settings: &Settings,
+) -> Result<Left, String> {
     let mut left = Left::new();
     let reports = loaded(fixture, text).run(chip, None, settings, &mut None, collect(&mut left));
     match reports.into_iter().next().map(|r| r.outcome) {

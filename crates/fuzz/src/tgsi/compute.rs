@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 impl Generator<'_, '_> {
     /// A function of the machine, near what it should be: to the buffer with tolerance.
-    pub fn approximate(&mut self) -> Result<()> {
+    pub(super) fn approximate(&mut self) -> Result<()> {
         let &(op, n, low, high) = self.u.choose(APPROXIMATE)?;
         let mut line = format!("{op} TEMP[{SCRATCH}]");
         let (low, high) = (self.all_float(low), self.all_float(high));
@@ -23,7 +23,7 @@ impl Generator<'_, '_> {
     }
 
     /// Stores the scratch register where it is compared with tolerance.
-    pub fn near(&mut self) -> Result<()> {
+    pub(super) fn near(&mut self) -> Result<()> {
         let slot = self.slots % (WORDS / 4);
         self.slots += 1;
         let at = self.all(16 * slot);
@@ -32,7 +32,7 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    pub fn emit(&mut self, op: &str, dst: String, n: usize) -> Result<()> {
+    pub(super) fn emit(&mut self, op: &str, dst: String, n: usize) -> Result<()> {
         let mut line = format!("{op} {dst}");
         for _ in 0..n {
             let s = self.source(3)?;
@@ -42,7 +42,7 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    pub fn word(&mut self) -> Result<()> {
+    pub(super) fn word(&mut self) -> Result<()> {
         if self.u.ratio(1, 12)? {
             return self.field();
         }
@@ -52,7 +52,7 @@ impl Generator<'_, '_> {
     }
 
     /// Fields that lie inside the word, at fixed and at dynamic places.
-    pub fn field(&mut self) -> Result<()> {
+    pub(super) fn field(&mut self) -> Result<()> {
         let (d, m) = (self.below(PLAIN)?, self.mask()?);
         let (a, b) = (self.source(1)?, self.source(1)?);
         let op = self.pick(&["UBFE", "IBFE", "BFI"])?;
@@ -72,7 +72,7 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    pub fn wide(&mut self) -> Result<()> {
+    pub(super) fn wide(&mut self) -> Result<()> {
         let d = self.below(PLAIN)?;
         match self.below(9)? {
             1 | 2 => {
@@ -110,7 +110,7 @@ impl Generator<'_, '_> {
     }
 
     /// Which pattern a double that is no number has is open: makes it zero.
-    pub fn no_nan(&mut self, d: u32) {
+    pub(super) fn no_nan(&mut self, d: u32) {
         let none = self.all(0);
         self.line(format!("DSEQ TEMP[{SCRATCH}].xz, TEMP[{d}], TEMP[{d}]"));
         self.line(format!("UCMP TEMP[{d}], TEMP[{SCRATCH}].xxzz, TEMP[{d}], {none}"));

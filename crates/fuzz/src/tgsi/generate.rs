@@ -8,44 +8,44 @@ use arbitrary::{Result, Unstructured};
 use std::fmt::Write;
 
 /// Threads of the only block.
-pub const THREADS: u32 = 64;
+pub(super) const THREADS: u32 = 64;
 /// Words that a thread reads and writes.
-pub const WORDS: u32 = 32;
+pub(super) const WORDS: u32 = 32;
 
 /// Vector registers of the program, then two arrays.
-pub const PLAIN: u32 = 6;
-pub const ARRAY: u32 = 4;
-pub const SECOND: u32 = PLAIN + ARRAY;
+pub(super) const PLAIN: u32 = 6;
+pub(super) const ARRAY: u32 = 4;
+pub(super) const SECOND: u32 = PLAIN + ARRAY;
 /// What a thread knows of itself: its number, its word of shared memory, its place in the buffers, its part of global
 /// memory. Written at the start.
-pub const SELF: u32 = 13;
+pub(super) const SELF: u32 = 13;
 /// For one statement: values, indices, addresses. What keeps an access in bounds is in `INDEX`.
-pub const SCRATCH: u32 = 14;
-pub const INDEX: u32 = 15;
+pub(super) const SCRATCH: u32 = 14;
+pub(super) const INDEX: u32 = 15;
 /// Loop counters: of the main code, of each subroutine.
-pub const COUNTERS: u32 = 16;
+pub(super) const COUNTERS: u32 = 16;
 /// Where the texel of each image is that belongs to the thread.
-pub const TEXEL: u32 = 19;
+pub(super) const TEXEL: u32 = 19;
 /// Operands that are in the range of a function.
-pub const OPERANDS: u32 = 22;
+pub(super) const OPERANDS: u32 = 22;
 /// Results that nobody looks at.
-pub const NOWHERE: u32 = 25;
-pub const LAST: u32 = NOWHERE;
+pub(super) const NOWHERE: u32 = 25;
+pub(super) const LAST: u32 = NOWHERE;
 
 /// Shared memory: a vector of each thread, what is exchanged, what is added up.
-pub const EXCHANGE: u32 = THREADS * 16;
-pub const SUMS: u32 = 2 * EXCHANGE;
-pub const SHARED: u32 = SUMS + 64;
-pub const PRIVATE: u32 = 64;
+pub(super) const EXCHANGE: u32 = THREADS * 16;
+pub(super) const SUMS: u32 = 2 * EXCHANGE;
+pub(super) const SHARED: u32 = SUMS + 64;
+pub(super) const PRIVATE: u32 = 64;
 /// The kernel input: the default uniforms lie at its beginning, then comes a pointer to global memory.
-pub const POINTER: u32 = 128;
+pub(super) const POINTER: u32 = 128;
 /// The first words of this buffer are added up by all threads.
-pub const SUM_BUFFER: u32 = 3;
+pub(super) const SUM_BUFFER: u32 = 3;
 /// Buffers of 64 words to be read by a dynamic number.
-pub const TABLES: [u32; 2] = [4, 5];
+pub(super) const TABLES: [u32; 2] = [4, 5];
 
 /// A program and what it runs on. It reads buffer 0 and writes buffer 1, and with tolerance buffer 2.
-pub struct Program {
+pub(super) struct Program {
     pub text: String,
     pub setup: Setup,
 }
@@ -53,7 +53,7 @@ pub struct Program {
 /// See [`Generator::place`].
 type Place = ((usize, usize), bool, bool, bool, bool);
 
-pub struct Generator<'u, 'a> {
+pub(super) struct Generator<'u, 'a> {
     pub u: &'u mut Unstructured<'a>,
     pub text: String,
     pub decls: String,
@@ -84,7 +84,7 @@ pub struct Generator<'u, 'a> {
 }
 
 /// Makes a program.
-pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
+pub(super) fn program(u: &mut Unstructured<'_>) -> Result<Program> {
     let subs = u.int_in_range(0..=2)?;
     let resources = Resources::new(u)?;
     let mut g = Generator {
@@ -134,22 +134,22 @@ pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
 }
 
 impl Generator<'_, '_> {
-    pub fn line(&mut self, s: impl AsRef<str>) {
+    pub(super) fn line(&mut self, s: impl AsRef<str>) {
         let _ = writeln!(self.text, "{:3}: {}", self.count, s.as_ref());
         self.count += 1;
         self.left = self.left.saturating_sub(1);
     }
 
-    pub fn below(&mut self, n: u32) -> Result<u32> {
+    pub(super) fn below(&mut self, n: u32) -> Result<u32> {
         self.u.int_in_range(0..=n - 1)
     }
 
-    pub fn pick<T: Copy>(&mut self, all: &[T]) -> Result<T> {
+    pub(super) fn pick<T: Copy>(&mut self, all: &[T]) -> Result<T> {
         self.u.choose(all).copied()
     }
 
     /// An immediate with these words.
-    pub fn imm(&mut self, v: [u32; 4]) -> String {
+    pub(super) fn imm(&mut self, v: [u32; 4]) -> String {
         let known = self.imms.iter().position(|w| *w == v);
         let n = known.unwrap_or_else(|| {
             self.imms.push(v);
@@ -159,11 +159,11 @@ impl Generator<'_, '_> {
     }
 
     /// An immediate with the same word in all components.
-    pub fn all(&mut self, v: u32) -> String {
+    pub(super) fn all(&mut self, v: u32) -> String {
         self.imm([v; 4])
     }
 
-    pub fn all_float(&mut self, v: f32) -> String {
+    pub(super) fn all_float(&mut self, v: f32) -> String {
         self.all(v.to_bits())
     }
 
@@ -516,19 +516,19 @@ DCL ADDR[0..3]
         Ok(())
     }
 
-    pub fn mask(&mut self) -> Result<String> {
+    pub(super) fn mask(&mut self) -> Result<String> {
         let m = self.u.int_in_range(1..=15u32)?;
         let comps: String = (0..4).filter(|c| m >> c & 1 != 0).map(|c| char::from(b"xyzw"[c])).collect();
         Ok(if m == 15 { String::new() } else { format!(".{comps}") })
     }
 
     /// A register to be written.
-    pub fn target(&mut self) -> Result<u32> {
+    pub(super) fn target(&mut self) -> Result<u32> {
         self.below(PLAIN)
     }
 
     /// An operand; `modifiers`: bit 0 negation, bit 1 absolute value may stand on it.
-    pub fn source(&mut self, modifiers: u32) -> Result<String> {
+    pub(super) fn source(&mut self, modifiers: u32) -> Result<String> {
         let reg = match self.below(16)? {
             0 | 1 => format!("IMM[{}]", self.below(self.imms.len() as u32)?),
             2 => format!("SV[{}]", self.below(4)?),
@@ -548,7 +548,7 @@ DCL ADDR[0..3]
         Ok(if modifiers & 1 != 0 && self.u.ratio(1, 6)? { format!("-{reg}") } else { reg })
     }
 
-    pub fn resources(&self) -> &Resources {
+    pub(super) fn resources(&self) -> &Resources {
         &self.resources
     }
 }

@@ -7,7 +7,7 @@ use arbitrary::Result;
 
 impl Generator<'_, '_> {
     /// `ADDR[n].comp` gets a number below `limit`, a power of two, that differs from thread to thread.
-    pub fn address(&mut self, n: u32, comp: &str, limit: u32) -> Result<()> {
+    pub(super) fn address(&mut self, n: u32, comp: &str, limit: u32) -> Result<()> {
         let s = self.source(0)?;
         let mask = self.all(limit - 1);
         self.line(format!("AND TEMP[{INDEX}].y, {s}, {mask}"));
@@ -15,7 +15,7 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    pub fn indexed(&mut self) -> Result<()> {
+    pub(super) fn indexed(&mut self) -> Result<()> {
         let (d, m) = (self.below(PLAIN)?, self.mask()?);
         let element = match self.below(4)? {
             // The second array has three elements: the index stays below two.
@@ -41,7 +41,7 @@ impl Generator<'_, '_> {
     }
 
     /// `INDEX.x` becomes the address of a word of four at `base`.
-    pub fn own(&mut self, base: &str) -> Result<()> {
+    pub(super) fn own(&mut self, base: &str) -> Result<()> {
         let s = self.source(0)?;
         let mask = self.all(12);
         self.line(format!("AND TEMP[{INDEX}].x, {s}, {mask}"));
@@ -49,12 +49,12 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    pub fn shared(&mut self) -> Result<()> {
+    pub(super) fn shared(&mut self) -> Result<()> {
         self.own(&format!("TEMP[{SELF}].yyyy"))?;
         self.access("MEMORY[0]", "")
     }
 
-    pub fn private(&mut self) -> Result<()> {
+    pub(super) fn private(&mut self) -> Result<()> {
         let n = self.below(PRIVATE / 16)?;
         let base = self.all(16 * n);
         self.own(&base)?;
@@ -62,7 +62,7 @@ impl Generator<'_, '_> {
     }
 
     /// Global memory of the thread, and words of the kernel input.
-    pub fn global(&mut self) -> Result<()> {
+    pub(super) fn global(&mut self) -> Result<()> {
         let (d, m, s) = (self.below(PLAIN)?, self.mask()?, self.source(0)?);
         match self.below(4)? {
             0 => {
@@ -89,7 +89,7 @@ impl Generator<'_, '_> {
     }
 
     /// A load, store or atomic operation at `INDEX.x`.
-    pub fn access(&mut self, place: &str, suffix: &str) -> Result<()> {
+    pub(super) fn access(&mut self, place: &str, suffix: &str) -> Result<()> {
         let (d, v) = (self.below(PLAIN)?, self.source(0)?);
         match self.below(3)? {
             0 => self.line(format!("STORE {place}.x, TEMP[{INDEX}].xxxx, {v}{suffix}")),
@@ -103,7 +103,7 @@ impl Generator<'_, '_> {
     }
 
     /// An atomic operation whose result is seen.
-    pub fn atomic(&mut self, place: &str, at: &str, suffix: &str) -> Result<String> {
+    pub(super) fn atomic(&mut self, place: &str, at: &str, suffix: &str) -> Result<String> {
         let op = self.pick(ATOMIC)?;
         let (d, m, v) = (self.below(PLAIN)?, self.mask()?, self.source(0)?);
         let second = if op == "ATOMCAS" { format!(", {}", self.source(0)?) } else { String::new() };
@@ -111,7 +111,7 @@ impl Generator<'_, '_> {
     }
 
     /// Constants and immediates by number, fixed and not.
-    pub fn constant(&mut self) -> Result<()> {
+    pub(super) fn constant(&mut self) -> Result<()> {
         let (d, m) = (self.below(PLAIN)?, self.mask()?);
         let n = self.below(3)?;
         let line = match self.below(5)? {
@@ -142,7 +142,7 @@ impl Generator<'_, '_> {
     }
 
     /// A buffer by a dynamic number; some addresses are outside.
-    pub fn table(&mut self) -> Result<()> {
+    pub(super) fn table(&mut self) -> Result<()> {
         let (d, m) = (self.below(PLAIN)?, self.mask()?);
         self.address(1, "x", 2)?;
         let s = self.source(0)?;
@@ -159,7 +159,7 @@ impl Generator<'_, '_> {
     }
 
     /// What all threads add up: in a buffer, in shared memory, in counters.
-    pub fn sum(&mut self) -> Result<()> {
+    pub(super) fn sum(&mut self) -> Result<()> {
         let op = self.pick(COMMUTATIVE)?;
         let word = COMMUTATIVE.iter().position(|o| *o == op).unwrap_or(0) as u32;
         let mut v = self.source(0)?;
@@ -193,7 +193,7 @@ impl Generator<'_, '_> {
     }
 
     /// Threads give each other a vector through shared memory.
-    pub fn exchange(&mut self) -> Result<()> {
+    pub(super) fn exchange(&mut self) -> Result<()> {
         let (d, s, with) = (self.below(PLAIN)?, self.source(0)?, self.below(THREADS)?);
         let (base, with, vector) = (self.all(EXCHANGE), self.all(with), self.all(16));
         self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{SELF}].yyyy, {base}"));

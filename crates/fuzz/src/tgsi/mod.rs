@@ -12,8 +12,8 @@ mod resources;
 mod stages;
 mod tables;
 
+use crate::config::Config;
 use crate::runner::{self, Tally};
-use crate::setting::Setting;
 use arbitrary::Unstructured;
 use case::Left;
 use generate::Program;
@@ -61,38 +61,38 @@ fn compare(fixture: &Fixture, got: &Left, want: &Left) -> Option<String> {
 }
 
 /// What the compiled program does otherwise than the interpreter; nothing if the interpreter refuses the program.
-fn difference(fixture: &Fixture, text: &str, setting: &Setting) -> Option<String> {
+fn difference(fixture: &Fixture, text: &str, config: &Config) -> Option<String> {
     let want = case::interpreted(fixture, text).ok()?;
-    match case::compiled(fixture, text, setting.chip, &setting.settings) {
+    match case::compiled(fixture, text, config.chip, &config.settings) {
         Err(e) => Some(e),
         Ok(got) => compare(fixture, &got, &want),
     }
 }
 
-/// A program with its fixture as JSON, and why it differs from the interpreter in a setting.
+/// A program with its fixture as JSON, and why it differs from the interpreter in a config.
 struct Finding<'a> {
     text: &'a str,
     json: &'a str,
-    setting: &'a Setting,
+    config: &'a Config,
     why: String,
 }
 
 impl Finding<'_> {
     /// The program, a smaller one for which `wrong` still says something, and the first pass run that matters.
-    fn report(&self, wrong: impl Fn(&str, &Setting) -> Option<String>) -> String {
-        let Finding { text, json, setting, why } = self;
+    fn report(&self, wrong: impl Fn(&str, &Config) -> Option<String>) -> String {
+        let Finding { text, json, config, why } = self;
         // Something else may be wrong with a smaller program.
         let class = runner::class(why);
-        let wrong = |t: &str, s: &Setting| wrong(t, s).filter(|w| runner::class(w) == class);
-        let small = reduce::reduce(text, |t| wrong(t, setting).is_some());
-        let smaller = wrong(&small, setting).unwrap_or_default();
+        let wrong = |t: &str, s: &Config| wrong(t, s).filter(|w| runner::class(w) == class);
+        let small = reduce::reduce(text, |t| wrong(t, config).is_some());
+        let smaller = wrong(&small, config).unwrap_or_default();
         let pass = (0..400).find(|&n| {
-            let mut limited = (*setting).clone();
+            let mut limited = (*config).clone();
             limited.settings.options.debug.bisect_limit = Some(n);
             wrong(&small, &limited).is_some()
         });
         format!(
-            "{setting}: {why}\n{text}\n\nmade smaller: {smaller}\n{small}\nfirst wrong with --bisect-limit {pass:?}\n\
+            "{config}: {why}\n{text}\n\nmade smaller: {smaller}\n{small}\nfirst wrong with --bisect-limit {pass:?}\n\
              its fixture:\n{json}"
         )
     }
@@ -117,30 +117,30 @@ fn input(program: Option<String>) -> (Vec<u8>, &'static str) {
     (program.unwrap_or_default().into_bytes(), "tgsi")
 }
 
-pub fn compute_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn compute_input(case: u64) -> (Vec<u8>, &'static str) {
     input(made(COMPUTE, case, generate::program).0.map(|p| p.text))
 }
 
-pub fn stages_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn stages_input(case: u64) -> (Vec<u8>, &'static str) {
     input(made(STAGES, case, stages::program).0.map(|p| p.text))
 }
 
 /// A compute program: on every chip, at two levels, it leaves what the interpreter leaves.
-pub fn compute_case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn compute_case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (Some(Program { text, setup }), mut r) = made(COMPUTE, case, generate::program) else {
         return Ok(());
     };
     let fixture = setup.fixture();
     let want = case::interpreted(&fixture, &text).map_err(|e| format!("{e}\n{text}"))?;
-    for setting in Setting::of_kernel(&mut r) {
-        let why = match case::compiled(&fixture, &text, setting.chip, &setting.settings) {
+    for config in Config::of_kernel(&mut r) {
+        let why = match case::compiled(&fixture, &text, config.chip, &config.settings) {
             Err(e) => e,
             Ok(got) => match compare(&fixture, &got, &want) {
                 Some(why) => why,
                 None => continue,
             },
         };
-        let finding = Finding { text: &text, json: &setup.json(), setting: &setting, why };
+        let finding = Finding { text: &text, json: &setup.json(), config: &config, why };
         return Err(finding.report(|t, s| difference(&fixture, t, s)));
     }
     tally.count("compared");
@@ -148,14 +148,14 @@ pub fn compute_case(case: u64, tally: &mut Tally) -> Result<(), String> {
 }
 
 /// A vertex or fragment program likewise.
-pub fn stages_case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn stages_case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (Some(stages::Program { text, json }), mut r) = made(STAGES, case, stages::program) else {
         return Ok(());
     };
     let fixture = stages::expected(&json, &text).map_err(|e| format!("{e}\n{text}"))?;
-    for setting in Setting::of_case(&mut r) {
-        let Some(why) = stages::difference(&fixture, &text, &setting) else { continue };
-        let finding = Finding { text: &text, json: &json, setting: &setting, why };
+    for config in Config::of_case(&mut r) {
+        let Some(why) = stages::difference(&fixture, &text, &config) else { continue };
+        let finding = Finding { text: &text, json: &json, config: &config, why };
         return Err(finding.report(|t, s| {
             let fixture = stages::expected(&json, t).ok()?;
             stages::difference(&fixture, t, s).filter(|w| w.contains(" is "))

@@ -2,7 +2,7 @@
 
 /// The smallest program found for which `fails` still holds. Programs that do not parse do not fail, so structure
 /// stays whole; what belongs together (an IF and its ENDIF) is taken out together.
-pub fn reduce(text: &str, fails: impl Fn(&str) -> bool) -> String {
+pub(super) fn reduce(text: &str, fails: impl Fn(&str) -> bool) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let attempt = |lines: &mut Vec<String>, which: &[usize]| {
         let saved: Vec<(usize, String)> = which.iter().map(|&n| (n, lines[n].clone())).collect();

@@ -9,24 +9,24 @@ use std::fmt::Write;
 
 /// An image: shape, and format as TGSI and as fixtures name it.
 #[derive(Clone)]
-pub struct Image {
+pub(super) struct Image {
     pub shape: &'static Shape,
     pub format: (&'static str, &'static str),
 }
 
 impl Image {
     /// What is loaded is what was stored, or a rounding that is defined.
-    pub fn is_exact(&self) -> bool {
+    pub(super) fn is_exact(&self) -> bool {
         !self.format.0.ends_with("NORM")
     }
 }
 
 /// Whether atomic operations work on a format.
-pub fn own_word(format: &str) -> bool {
+pub(super) fn own_word(format: &str) -> bool {
     matches!(format, "R32_UINT" | "R32_SINT")
 }
 
-pub struct Texture {
+pub(super) struct Texture {
     shape: &'static Shape,
     /// The target of comparisons; empty where it is none.
     shadow: &'static str,
@@ -38,7 +38,7 @@ pub struct Texture {
     linear: bool,
 }
 
-pub struct Resources {
+pub(super) struct Resources {
     /// The first two are alike, to be chosen by a dynamic number.
     pub images: Vec<Image>,
     /// The first two are alike; the third is compared with.
@@ -47,7 +47,7 @@ pub struct Resources {
 }
 
 impl Resources {
-    pub fn new(u: &mut Unstructured<'_>) -> Result<Resources> {
+    pub(super) fn new(u: &mut Unstructured<'_>) -> Result<Resources> {
         let mut images = Vec::new();
         for _ in 0..2 {
             images.push(Image { shape: u.choose(IMAGES)?, format: *u.choose(FORMATS)? });
@@ -68,15 +68,26 @@ impl Resources {
             let plain = matches!(shape.target, "RECT" | "BUFFER" | "2D_MSAA");
             let levels = if plain { 1 } else { u.int_in_range(1..=3)? };
             for _ in 0..if shadow { 1 } else { 2 } {
-                let linear = !shadow && u.ratio(1, 4)?;
-                let sampler = sampler(u, shape, linear, shadow)?;
-                textures.push(Texture { shape, shadow: compared, texel, levels, sampler, linear });
+                let reads = match shadow {
+                    true => Reads::Compared,
+                    false if u.ratio(1, 4)? => Reads::Linear,
+                    false => Reads::Nearest,
+                };
+                let sampler = sampler(u, shape, reads)?;
+                textures.push(Texture {
+                    shape,
+                    shadow: compared,
+                    texel,
+                    levels,
+                    sampler,
+                    linear: reads == Reads::Linear,
+                });
             }
         }
         Ok(Resources { images, textures, seed: u.arbitrary()? })
     }
 
-    pub fn declarations(&self) -> String {
+    pub(super) fn declarations(&self) -> String {
         let mut d = String::new();
         for (n, i) in self.images.iter().enumerate() {
             let _ = writeln!(d, "DCL IMAGE[{n}], {}, PIPE_FORMAT_{}, WR", i.shape.target, i.format.0);
@@ -89,7 +100,7 @@ impl Resources {
     }
 
     /// The extents of an image in its first two coordinates, and the component of its third.
-    pub fn extent(&self, n: usize) -> ([u32; 2], &'static str) {
+    pub(super) fn extent(&self, n: usize) -> ([u32; 2], &'static str) {
         let shape = self.images[n].shape;
         ([shape.size[0], shape.size[1]], if shape.target == "2D_MSAA" { "w" } else { "z" })
     }
@@ -109,7 +120,7 @@ impl Resources {
         self.noise(which, n).into_iter().map(|w| ((w >> 16) as f32 / 4096.0 - 8.0).to_bits()).collect()
     }
 
-    pub fn bind(&self, mut s: Setup) -> Setup {
+    pub(super) fn bind(&self, mut s: Setup) -> Setup {
         let zeros = vec![0; (THREADS * WORDS * 4) as usize];
         s = s.buffer(&bytes(&input(self.seed))).buffer(&zeros).buffer(&zeros);
         s = s.buffer(&bytes(&sums()));
@@ -170,9 +181,19 @@ fn input(seed: u32) -> Vec<u32> {
     (0..THREADS * WORDS).map(|_| next()).collect()
 }
 
-fn sampler(u: &mut Unstructured<'_>, shape: &Shape, linear: bool, shadow: bool) -> Result<String> {
+/// What a sampler makes of texels.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    Nearest,
+    Linear,
+    /// The nearest, against a reference value.
+    Compared,
+}
+
+fn sampler(u: &mut Unstructured<'_>, shape: &Shape, reads: Reads) -> Result<String> {
     const WRAPS: [&str; 5] =
         ["repeat", "mirrored_repeat", "clamp_to_edge", "clamp_to_border", "mirror_clamp_to_edge"];
+    let linear = reads == Reads::Linear;
     let filter = if linear { "linear" } else { "nearest" };
     let mip =
         u.choose(if linear { &["none", "nearest", "linear"] } else { &["none", "nearest", "nearest"] })?;
@@ -184,7 +205,7 @@ fn sampler(u: &mut Unstructured<'_>, shape: &Shape, linear: bool, shadow: bool) 
         ",\"min\":\"{filter}\",\"mag\":\"{filter}\",\"mip\":\"{mip}\",\"wrap\":[{}],\"border\":[0.5,0,2,1]",
         wraps.join(",")
     );
-    if shadow {
+    if reads == Reads::Compared {
         let compare =
             u.choose(&["never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always"])?;
         let _ = write!(s, ",\"compare\":\"{compare}\"");
@@ -207,7 +228,7 @@ fn dims(target: &str) -> (usize, bool) {
 
 impl Generator<'_, '_> {
     /// What `TEXEL` registers hold: the texel of each image that is the thread's.
-    pub fn image_texels(&mut self) {
+    pub(super) fn image_texels(&mut self) {
         for n in 0..self.resources.images.len() {
             let (size, third) = self.resources.extent(n);
             let (w, h) = (size[0], size[1]);
@@ -221,7 +242,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    pub fn image(&mut self) -> Result<()> {
+    pub(super) fn image(&mut self) -> Result<()> {
         let n = self.below(self.resources.images.len() as u32)?;
         let r = self.resources.images[n as usize].clone();
         let (d, m) = (self.target()?, self.mask()?);
@@ -253,14 +274,14 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    pub fn texture(&mut self) -> Result<()> {
+    pub(super) fn texture(&mut self) -> Result<()> {
         let n = self.below(3)?;
         lookup(self, n)
     }
 }
 
 /// A texture operation on texture `n`.
-pub fn lookup(g: &mut Generator<'_, '_>, n: u32) -> Result<()> {
+pub(super) fn lookup(g: &mut Generator<'_, '_>, n: u32) -> Result<()> {
     let t = &g.resources().textures[n as usize];
     let (shape, shadow, linear) = (t.shape, !t.shadow.is_empty(), t.linear);
     let other = &g.resources().textures[1];

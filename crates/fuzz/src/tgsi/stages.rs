@@ -7,7 +7,7 @@
 
 use super::case::bytes;
 use super::tables::WORD;
-use crate::setting::Setting;
+use crate::config::Config;
 use arbitrary::{Result, Unstructured};
 use nvir::emu::stage::{Attributes, Fragment, Output};
 use nvir::stage::Semantic;
@@ -24,7 +24,23 @@ const WORDS: u32 = 6;
 const SCRATCH: u32 = 6;
 const SUM: u32 = 9;
 const COUNTERS: u32 = 10;
-const CONDITION: u32 = 13;
+const CONDITION: u32 = 13; // the last of them, as in `COMMON`
+
+/// What both stages declare after their own.
+const COMMON: &str = "DCL SAMP[0..1]\nDCL SVIEW[0], 2D, FLOAT\nDCL SVIEW[1], CUBE, FLOAT\nDCL CONST[0][0..7]\nDCL TEMP[0..13]\n";
+
+/// What a vertex program begins with.
+const VERTEX: &str = "VERT\nDCL IN[0]\nDCL IN[1]\nDCL IN[2]\nDCL SV[0], VERTEXID\nDCL SV[1], INSTANCEID\nDCL OUT[0], POSITION\n\
+    DCL OUT[1], GENERIC[1]\nDCL OUT[2], GENERIC[5]\nDCL OUT[3], COLOR\n";
+
+/// What a fragment program begins with.
+const FRAGMENT: &str = "FRAG\nDCL IN[0], POSITION, LINEAR\nDCL IN[1], GENERIC[0], CONSTANT\nDCL IN[2], GENERIC[1], LINEAR\n\
+    DCL IN[3], GENERIC[2], PERSPECTIVE\nDCL IN[4], COLOR, COLOR\nDCL IN[5], FACE, CONSTANT\n\
+    DCL IN[6], GENERIC[3], PERSPECTIVE\nDCL SV[0], FACE\n\
+    DCL SV[1], PRIM_ID\nDCL OUT[0], COLOR\nDCL OUT[1], COLOR[1]\nDCL OUT[2], COLOR[3]\n";
+
+/// What one that writes depth has besides.
+const DEPTH: &str = "DCL OUT[3], POSITION\n";
 
 /// What inputs are divided by, in IN[6]: between 1 and 2.
 const DIVISOR: &str = "GENERIC[3]";
@@ -32,7 +48,7 @@ const DIVISOR: &str = "GENERIC[3]";
 /// Threads of a vertex program.
 const VERTICES: u32 = 40;
 
-pub struct Program {
+pub(super) struct Program {
     pub text: String,
     pub json: String,
 }
@@ -51,7 +67,7 @@ struct Generator<'u, 'a> {
 }
 
 /// Makes a program and its test.
-pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
+pub(super) fn program(u: &mut Unstructured<'_>) -> Result<Program> {
     let pixels = u.ratio(2, 3)?;
     let exact = !pixels || u.ratio(3, 4)?;
     let depth = pixels && u.ratio(1, 2)?;
@@ -77,7 +93,8 @@ pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
     }
     g.line("END");
     let json = g.json()?;
-    let mut text = declarations(pixels, depth);
+    let mut text =
+        format!("{}{}{COMMON}", if pixels { FRAGMENT } else { VERTEX }, if depth { DEPTH } else { "" });
     for (n, v) in g.imms.iter().enumerate() {
         let _ = writeln!(text, "IMM[{n}] UINT32 {{{}, {}, {}, {}}}", v[0], v[1], v[2], v[3]);
     }
@@ -85,26 +102,6 @@ pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
         let _ = writeln!(text, "{count:3}: {line}");
     }
     Ok(Program { text, json })
-}
-
-fn declarations(pixels: bool, depth: bool) -> String {
-    let common = format!(
-        "DCL SAMP[0..1]\nDCL SVIEW[0], 2D, FLOAT\nDCL SVIEW[1], CUBE, FLOAT\nDCL CONST[0][0..7]\nDCL TEMP[0..{CONDITION}]\n"
-    );
-    let own = match pixels {
-        false => {
-            "VERT\nDCL IN[0]\nDCL IN[1]\nDCL IN[2]\nDCL SV[0], VERTEXID\nDCL SV[1], INSTANCEID\nDCL OUT[0], POSITION\n\
-             DCL OUT[1], GENERIC[1]\nDCL OUT[2], GENERIC[5]\nDCL OUT[3], COLOR\n"
-        }
-        true => {
-            "FRAG\nDCL IN[0], POSITION, LINEAR\nDCL IN[1], GENERIC[0], CONSTANT\nDCL IN[2], GENERIC[1], LINEAR\n\
-             DCL IN[3], GENERIC[2], PERSPECTIVE\nDCL IN[4], COLOR, COLOR\nDCL IN[5], FACE, CONSTANT\n\
-             DCL IN[6], GENERIC[3], PERSPECTIVE\nDCL SV[0], FACE\n\
-             DCL SV[1], PRIM_ID\nDCL OUT[0], COLOR\nDCL OUT[1], COLOR[1]\nDCL OUT[2], COLOR[3]\n"
-        }
-    };
-    let depth = if depth { "DCL OUT[3], POSITION\n" } else { "" };
-    format!("{own}{depth}{common}")
 }
 
 impl Generator<'_, '_> {
@@ -498,7 +495,7 @@ fn loaded(fixture: &Fixture, text: &str) -> Loaded {
 }
 
 /// The fixture of a program with what the interpreter gives; why it stops, if it does.
-pub fn expected(json: &str, text: &str) -> std::result::Result<Fixture, String> {
+pub(super) fn expected(json: &str, text: &str) -> std::result::Result<Fixture, String> {
     let mut fixture = Fixture::parse(Path::new("case.json"), json).expect("a fixture");
     let mut output = None;
     let outcomes =
@@ -523,8 +520,8 @@ pub fn expected(json: &str, text: &str) -> std::result::Result<Fixture, String> 
 }
 
 /// What the compiled program does otherwise.
-pub fn difference(fixture: &Fixture, text: &str, setting: &Setting) -> Option<String> {
-    let reports = loaded(fixture, text).run(setting.chip, None, &setting.settings, &mut None, |_, _| ());
+pub(super) fn difference(fixture: &Fixture, text: &str, config: &Config) -> Option<String> {
+    let reports = loaded(fixture, text).run(config.chip, None, &config.settings, &mut None, |_, _| ());
     reports.into_iter().find_map(|r| match r.outcome {
         Outcome::Failed(why) if why != "expect: nothing is compared" => Some(format!("{}: {why}", r.name)),
         _ => None,

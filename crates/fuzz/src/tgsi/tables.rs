@@ -1,7 +1,7 @@
 //! The opcodes that random programs are made of: name and number of operands.
 
 /// 32-bit operations whose results are exact.
-pub const WORD: &[(&str, usize)] = &[
+pub(super) const WORD: &[(&str, usize)] = &[
     ("MOV", 1),
     ("UADD", 2),
     ("UMUL", 2),
@@ -77,7 +77,7 @@ pub const WORD: &[(&str, usize)] = &[
 ];
 
 /// Operations with a 64-bit result.
-pub const PAIR: &[(&str, usize)] = &[
+pub(super) const PAIR: &[(&str, usize)] = &[
     ("U64ADD", 2),
     ("U64MUL", 2),
     ("U64DIV", 2),
@@ -126,7 +126,7 @@ pub const PAIR: &[(&str, usize)] = &[
 ];
 
 /// Operations from 64 bits to 32.
-pub const FROM_PAIR: &[(&str, usize)] = &[
+pub(super) const FROM_PAIR: &[(&str, usize)] = &[
     ("DSLT", 2),
     ("DSGE", 2),
     ("DSEQ", 2),
@@ -145,7 +145,7 @@ pub const FROM_PAIR: &[(&str, usize)] = &[
 ];
 
 /// Functions that the machine approximates, each with the range of operands in which it does so well; without one: any.
-pub const APPROXIMATE: &[(&str, usize, f32, f32)] = &[
+pub(super) const APPROXIMATE: &[(&str, usize, f32, f32)] = &[
     ("RCP", 1, 1e-30, 1e30),
     ("RSQ", 1, 1e-30, 1e30),
     ("SQRT", 1, 1e-30, 1e30),
@@ -168,7 +168,7 @@ pub const APPROXIMATE: &[(&str, usize, f32, f32)] = &[
 ];
 
 /// Atomic operations whose sum over all threads does not depend on their order.
-pub const COMMUTATIVE: &[&str] = &[
+pub(super) const COMMUTATIVE: &[&str] = &[
     "ATOMUADD",
     "ATOMAND",
     "ATOMOR",
@@ -183,7 +183,7 @@ pub const COMMUTATIVE: &[&str] = &[
 ];
 
 /// What a thread may do to memory of its own.
-pub const ATOMIC: &[&str] = &[
+pub(super) const ATOMIC: &[&str] = &[
     "ATOMUADD",
     "ATOMXCHG",
     "ATOMAND",
@@ -200,7 +200,7 @@ pub const ATOMIC: &[&str] = &[
 
 /// A target of images or textures: its name, what a fixture calls it, and an extent of at least 64 texels of one level
 /// (samples count as such).
-pub struct Shape {
+pub(super) struct Shape {
     pub target: &'static str,
     pub ty: &'static str,
     pub size: [u32; 3],
@@ -210,7 +210,7 @@ const fn shape(target: &'static str, ty: &'static str, size: [u32; 3]) -> Shape 
     Shape { target, ty, size }
 }
 
-pub const IMAGES: &[Shape] = &[
+pub(super) const IMAGES: &[Shape] = &[
     shape("1D", "1d", [64, 1, 1]),
     shape("2D", "2d", [8, 8, 1]),
     shape("RECT", "2d", [16, 4, 1]),
@@ -224,7 +224,7 @@ pub const IMAGES: &[Shape] = &[
 ];
 
 /// Formats as TGSI and as fixtures name them; the first ones are exact, the normalised ones not.
-pub const FORMATS: &[(&str, &str)] = &[
+pub(super) const FORMATS: &[(&str, &str)] = &[
     ("R32_UINT", "r32ui"),
     ("R32_SINT", "r32i"),
     ("R32_FLOAT", "r32f"),
@@ -254,7 +254,7 @@ pub const FORMATS: &[(&str, &str)] = &[
 ];
 
 /// Formats of textures: as fixtures name them, and what their views return.
-pub const TEXELS: &[(&str, &str)] = &[
+pub(super) const TEXELS: &[(&str, &str)] = &[
     ("rgba32f", "FLOAT"),
     ("r32f", "FLOAT"),
     ("rgba32ui", "UINT"),
@@ -265,7 +265,7 @@ pub const TEXELS: &[(&str, &str)] = &[
 ];
 
 /// Targets of textures, with the targets of their comparisons where there are.
-pub const TEXTURES: &[(Shape, &str)] = &[
+pub(super) const TEXTURES: &[(Shape, &str)] = &[
     (shape("1D", "1d", [16, 1, 1]), "SHADOW1D"),
     (shape("2D", "2d", [8, 8, 1]), "SHADOW2D"),
     (shape("RECT", "2d", [7, 5, 1]), "SHADOWRECT"),

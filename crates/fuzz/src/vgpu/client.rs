@@ -7,14 +7,14 @@ use nvir_vgpu::{BufferUse, Config, Error, ErrorKind, File, GemNew, Gpu, Owned, P
 use std::collections::BTreeMap;
 
 /// Bytes of buffers that a card has, of each kind.
-pub const MEMORY: u64 = 64 << 20;
+pub(super) const MEMORY: u64 = 64 << 20;
 /// Work of a submission.
-pub const WORK: u64 = 1 << 28;
+pub(super) const WORK: u64 = 1 << 28;
 /// Instructions of a launch.
-pub const STEPS: u64 = 1 << 18;
+pub(super) const STEPS: u64 = 1 << 18;
 
 #[derive(Default)]
-pub struct Outcome {
+pub(super) struct Outcome {
     pub counts: Vec<&'static str>,
     pub messages: Vec<String>,
 }
@@ -26,7 +26,7 @@ struct Client {
     handles: BTreeMap<u64, u32>,
 }
 
-pub fn run(chip: Chip, actions: &[Action], r: &mut Random) -> Result<Outcome, String> {
+pub(super) fn run(chip: Chip, actions: &[Action], r: &mut Random) -> Result<Outcome, String> {
     let mut config = Config::new(chip);
     (config.vram_bytes, config.gart_bytes) = (MEMORY, MEMORY);
     config.work_limit = WORK;

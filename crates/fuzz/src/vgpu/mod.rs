@@ -8,7 +8,7 @@ mod seeds;
 mod setups;
 mod values;
 
-use crate::mutants::mutate;
+use crate::mutation::mutate;
 use crate::own_fault;
 use crate::runner::Tally;
 use mutant::Made;
@@ -28,7 +28,9 @@ fn seeds() -> &'static [Seed] {
 }
 
 /// The seed of a case, what was made of it, and the generator to go on with.
-fn commands_made(case: u64) -> (&'static Seed, Made, Random) {
+type Case = (&'static Seed, Made, Random);
+
+fn commands_made(case: u64) -> Case {
     let mut r = Random::of(0x636f_6d6d, case);
     let seeds = seeds();
     let (seed, other) = (r.below(seeds.len()), r.of_list(seeds));
@@ -36,20 +38,43 @@ fn commands_made(case: u64) -> (&'static Seed, Made, Random) {
     (&seeds[seed], made, r)
 }
 
+fn draws_made(case: u64) -> Case {
+    static SCENES: OnceLock<Vec<Seed>> = OnceLock::new();
+    let seeds = SCENES.get_or_init(seeds::scenes);
+    let mut r = Random::of(0x6472_6177, case);
+    let (seed, other) = (r.below(seeds.len()), r.of_list(seeds));
+    let made = mutant::drawing(&seeds[seed], other, &mut r);
+    (&seeds[seed], made, r)
+}
+
 /// What was done to which seed: what is executed is no text.
-pub fn commands_input(case: u64) -> (Vec<u8>, &'static str) {
-    let (seed, made, _) = commands_made(case);
+fn text_of((seed, made, _): Case) -> (Vec<u8>, &'static str) {
     (format!("{}\n{}\n", seed.name, made.done.join("\n")).into_bytes(), "commands")
 }
 
-pub fn commands(case: u64, tally: &mut Tally) -> Result<(), String> {
-    let (seed, made, mut r) = commands_made(case);
+fn execute((seed, made, mut r): Case, tally: &mut Tally) -> Result<(), String> {
     let outcome = client::run(seed.chip, &made.actions, &mut r)?;
     outcome.counts.iter().for_each(|what| tally.count(what));
     received(&outcome.messages).map_err(|why| format!("{why}\n{}\n{}", seed.name, made.done.join("\n")))
 }
 
-pub fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn commands_input(case: u64) -> (Vec<u8>, &'static str) {
+    text_of(commands_made(case))
+}
+
+pub(crate) fn commands(case: u64, tally: &mut Tally) -> Result<(), String> {
+    execute(commands_made(case), tally)
+}
+
+pub(crate) fn draws_input(case: u64) -> (Vec<u8>, &'static str) {
+    text_of(draws_made(case))
+}
+
+pub(crate) fn draws(case: u64, tally: &mut Tally) -> Result<(), String> {
+    execute(draws_made(case), tally)
+}
+
+pub(crate) fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
     static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
     let texts = TEXTS.get_or_init(seeds::texts);
     let mut r = Random::of(0x7265_636f, case);
@@ -61,7 +86,7 @@ pub fn recording_input(case: u64) -> (Vec<u8>, &'static str) {
     (data, "trace")
 }
 
-pub fn recording(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn recording(case: u64, tally: &mut Tally) -> Result<(), String> {
     let options = Options {
         memory_limit: client::MEMORY,
         work_limit: Some(client::WORK),

@@ -5,16 +5,17 @@ use super::{setups, values};
 use nvir::Chip;
 use nvir::random::Random;
 use nvir_hw::Class;
+use nvir_hw::method::three_d;
 use nvir_hw::push::{Header, kind};
 use nvir_vgpu::GemNew;
 
-pub struct Made {
+pub(super) struct Made {
     pub actions: Vec<Action>,
     /// What was done, for people.
     pub done: Vec<String>,
 }
 
-pub fn make(seed: &Seed, other: &Seed, r: &mut Random) -> Made {
+pub(super) fn make(seed: &Seed, other: &Seed, r: &mut Random) -> Made {
     let mut made = Made { actions: seed.actions.clone(), done: Vec::new() };
     for _ in 0..1 + r.below(4) {
         let text = match r.below(16) {
@@ -29,6 +30,50 @@ pub fn make(seed: &Seed, other: &Seed, r: &mut Random) -> Made {
         made.done.extend(text);
     }
     made
+}
+
+/// A recording that draws, with other state of draws before all else.
+pub(super) fn drawing(seed: &Seed, other: &Seed, r: &mut Random) -> Made {
+    let mut made = Made { actions: seed.actions.clone(), done: Vec::new() };
+    for _ in 0..1 + r.below(6) {
+        let text = match r.below(8) {
+            0 => commands(&mut made.actions, seed, other, r),
+            1 => scribble(&mut made.actions, seed, r),
+            _ => state(&mut made.actions, seed, r),
+        };
+        made.done.extend(text);
+    }
+    made
+}
+
+/// Where sequences of vertices begin.
+fn draws(words: &[u32]) -> Vec<usize> {
+    let is_draw = |&at: &usize| {
+        let header = Header::from_bits(words[at]);
+        (header.subchannel(), header.method()) == (Class::ThreeD.subchannel(), three_d::VERTEX_BEGIN_GL)
+    };
+    packets(words).into_iter().filter(is_draw).collect()
+}
+
+/// A method of the 3D class before a draw, or anywhere where draws are.
+fn state(actions: &mut [Action], seed: &Seed, r: &mut Random) -> Option<String> {
+    let has_draws = |range: &Range| !draws(&range.words).is_empty();
+    let at =
+        pick(actions, r, |a| matches!(a, Action::Submit { pushes, .. } if pushes.iter().any(has_draws)))?;
+    let Action::Submit { pushes, .. } = &mut actions[at] else { return None };
+    let with: Vec<usize> = (0..pushes.len()).filter(|&i| has_draws(&pushes[i])).collect();
+    let range = &mut pushes[*r.of_list(&with)];
+    let places = if r.one_in(4) { packets(&range.words) } else { draws(&range.words) };
+    let place = *r.of_list(&places);
+    let mut text = format!("action {at}, before word {place} of {:#x}:", range.address);
+    for _ in 0..1 + r.below(3) {
+        let method = setups::drawing_method(r, seed.chip);
+        let value = values::state(r, &seed.buffers);
+        let header = Header::packet(kind::INCREASING, Class::ThreeD.subchannel(), method, 1);
+        range.words.splice(place..place, [header.into(), value]);
+        text += &format!(" {method:#x} = {value:#x}");
+    }
+    Some(text)
 }
 
 /// Where an action of a kind is, one of them.
@@ -219,7 +264,7 @@ fn object(actions: &mut [Action], r: &mut Random) -> Option<String> {
 }
 
 /// A recording's text with some fields and lines changed.
-pub fn text(seed: &str, other: &str, r: &mut Random) -> String {
+pub(super) fn text(seed: &str, other: &str, r: &mut Random) -> String {
     let mut lines: Vec<String> = seed.lines().map(str::to_string).collect();
     let theirs: Vec<&str> = other.lines().collect();
     // Half of them have one change only: most changes are refused when the recording is read.

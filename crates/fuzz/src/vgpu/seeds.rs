@@ -10,7 +10,7 @@ const LARGE: u64 = 16 << 20;
 
 /// One call of a client, or something that the processor writes.
 #[derive(Clone, Debug)]
-pub enum Action {
+pub(super) enum Action {
     Create {
         request: GemNew,
         address: u64,
@@ -39,7 +39,7 @@ pub enum Action {
 
 /// A range of commands.
 #[derive(Clone, Debug)]
-pub struct Range {
+pub(super) struct Range {
     pub address: u64,
     /// Written before the submission, where they are not in memory already.
     pub words: Vec<u32>,
@@ -49,7 +49,7 @@ pub struct Range {
     pub no_prefetch: bool,
 }
 
-pub struct Seed {
+pub(super) struct Seed {
     pub name: String,
     pub chip: Chip,
     pub actions: Vec<Action>,
@@ -57,9 +57,9 @@ pub struct Seed {
     pub buffers: Vec<(u64, u64)>,
 }
 
-/// Name and text of the recordings in this folder.
-fn files() -> Vec<(String, String)> {
-    let folder = crate::project().join("crates/vgpu/tests/recordings");
+/// Name and text of the recordings in a folder.
+fn files(folder: &str) -> Vec<(String, String)> {
+    let folder = crate::project().join("crates/vgpu/tests").join(folder);
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .expect("recordings")
         .map(|entry| entry.expect("a file").path())
@@ -73,12 +73,17 @@ fn files() -> Vec<(String, String)> {
     files
 }
 
-pub fn texts() -> Vec<String> {
-    files().into_iter().map(|(_, text)| text).collect()
+pub(super) fn texts() -> Vec<String> {
+    files("recordings").into_iter().map(|(_, text)| text).collect()
 }
 
-pub fn all() -> Vec<Seed> {
-    files().into_iter().map(|(name, text)| seed(name, &text)).collect()
+pub(super) fn all() -> Vec<Seed> {
+    files("recordings").into_iter().map(|(name, text)| seed(name, &text)).collect()
+}
+
+/// Those that draw.
+pub(super) fn scenes() -> Vec<Seed> {
+    files("recordings/scenes").into_iter().map(|(name, text)| seed(name, &text)).collect()
 }
 
 fn seed(name: String, text: &str) -> Seed {

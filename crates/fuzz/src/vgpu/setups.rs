@@ -4,6 +4,7 @@ use super::values;
 use nvir::Chip;
 use nvir::random::Random;
 use nvir_hw::Class;
+use nvir_hw::method::{Effect, Method};
 use nvir_hw::method::{
     bindings, channel, condition, copy, fermi_compute, kepler_compute, m2mf, macros, query, shader, three_d,
     two_d, upload,
@@ -258,8 +259,44 @@ const ALL: &[(Class, Setup)] = &[
     (Class::Copy, COPY),
 ];
 
+/// A method that drawing reads, or that draws.
+pub(super) fn drawing_method(r: &mut Random, chip: Chip) -> u32 {
+    use nvir_hw::method::Group::*;
+    let is_of_draws = |m: &&Method| {
+        let group = matches!(
+            m.group,
+            Assembly
+                | Blend
+                | Clear
+                | Clip
+                | Constants
+                | DepthStencil
+                | Draw
+                | Feedback
+                | Fragment
+                | Images
+                | Index
+                | Program
+                | Query
+                | Raster
+                | Samples
+                | Scissor
+                | Target
+                | Textures
+                | VertexInput
+                | Viewport
+        );
+        group && m.effect != Effect::Nothing
+    };
+    let all: Vec<&Method> = Class::ThreeD.table(chip).methods().filter(is_of_draws).collect();
+    let method = *r.of_list(&all);
+    // The first of many are used most.
+    let n = if r.one_in(2) { 0 } else { r.below(method.count) };
+    method.address + n * method.stride
+}
+
 /// Packets for one engine: most of its registers, then the start.
-pub fn packets(r: &mut Random, chip: Chip, buffers: &[(u64, u64)], out: &mut Vec<u32>) {
+pub(super) fn packets(r: &mut Random, chip: Chip, buffers: &[(u64, u64)], out: &mut Vec<u32>) {
     let (class, setup) = *r.of_list(ALL);
     // On GF100 nothing is there.
     let class = if class == Class::Copy && chip == Chip::Gf100 { Class::M2mf } else { class };

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// What is before the question in every kernel.
-pub fn head(block: [u32; 3], declared: bool) -> String {
+pub(super) fn head(block: [u32; 3], declared: bool) -> String {
     let mut text = String::from("COMP\n");
     if declared {
         let [x, y, z] = block;
@@ -20,5 +20,5 @@ pub fn head(block: [u32; 3], declared: bool) -> String {
 }
 
 /// What is behind the tail in every kernel: the first block stores what is left.
-pub const FOOT: &str = "SHL TEMP[2].x, TEMP[0].xxxx, IMM[2].yyyy\nUSEQ TEMP[1].x, SV[3].xxxx, IMM[0].xxxx\nUIF TEMP[1].xxxx\n\
+pub(super) const FOOT: &str = "SHL TEMP[2].x, TEMP[0].xxxx, IMM[2].yyyy\nUSEQ TEMP[1].x, SV[3].xxxx, IMM[0].xxxx\nUIF TEMP[1].xxxx\n\
     STORE BUFFER[1].xyzw, TEMP[2].xxxx, TEMP[4]\nUADD TEMP[2].x, TEMP[2].xxxx, IMM[0].wwww\nSTORE BUFFER[1].xyzw, TEMP[2].xxxx, TEMP[6]\nENDIF\nEND\n";

@@ -25,34 +25,42 @@ pub struct Color {
     pub alpha: Alpha,
 }
 
-const fn color(code: u32, kind: Kind, bits: [u8; 4], bgra: bool, srgb: bool, alpha: Alpha) -> (u32, Color) {
-    (code, Color { format: Layout { kind, bits, bgra }, srgb, alpha })
+const fn linear(code: u32, format: Layout, alpha: Alpha) -> (u32, Color) {
+    (code, Color { format, srgb: false, alpha })
+}
+
+const fn srgb(code: u32, format: Layout, alpha: Alpha) -> (u32, Color) {
+    (code, Color { format, srgb: true, alpha })
+}
+
+const fn rgba(kind: Kind, bits: [u8; 4]) -> Layout {
+    Layout { kind, bits, bgra: false }
+}
+
+const fn bgra(kind: Kind, bits: [u8; 4]) -> Layout {
+    Layout { kind, bits, bgra: true }
 }
 
 /// What images do not have; the formats of images have their numbers in [`Format`].
 const OTHERS: [(u32, Color); 15] = {
     use Alpha::{Ignored, Only, Plain};
     use Kind::{Float, Sint, Uint, Unorm};
-    const RGBA: bool = false;
-    const BGRA: bool = true;
-    const SRGB: bool = true;
-    const LINEAR: bool = false;
     [
-        color(0xc3, Float, [32; 4], RGBA, LINEAR, Ignored),
-        color(0xc4, Sint, [32; 4], RGBA, LINEAR, Ignored),
-        color(0xc5, Uint, [32; 4], RGBA, LINEAR, Ignored),
-        color(0xce, Float, [16; 4], RGBA, LINEAR, Ignored),
-        color(0xd0, Unorm, [8; 4], BGRA, SRGB, Plain),
-        color(0xd6, Unorm, [8; 4], RGBA, SRGB, Plain),
-        color(0xdf, Unorm, [10, 10, 10, 2], BGRA, LINEAR, Plain),
-        color(0xe6, Unorm, [8; 4], BGRA, LINEAR, Ignored),
-        color(0xe7, Unorm, [8; 4], BGRA, SRGB, Ignored),
-        color(0xe8, Unorm, [5, 6, 5, 0], BGRA, LINEAR, Plain),
-        color(0xe9, Unorm, [5, 5, 5, 1], BGRA, LINEAR, Plain),
-        color(0xf7, Unorm, [8, 0, 0, 0], RGBA, LINEAR, Only),
-        color(0xf8, Unorm, [5, 5, 5, 1], BGRA, LINEAR, Ignored),
-        color(0xf9, Unorm, [8; 4], RGBA, LINEAR, Ignored),
-        color(0xfa, Unorm, [8; 4], RGBA, SRGB, Ignored),
+        linear(0xc3, rgba(Float, [32; 4]), Ignored),
+        linear(0xc4, rgba(Sint, [32; 4]), Ignored),
+        linear(0xc5, rgba(Uint, [32; 4]), Ignored),
+        linear(0xce, rgba(Float, [16; 4]), Ignored),
+        srgb(0xd0, bgra(Unorm, [8; 4]), Plain),
+        srgb(0xd6, rgba(Unorm, [8; 4]), Plain),
+        linear(0xdf, bgra(Unorm, [10, 10, 10, 2]), Plain),
+        linear(0xe6, bgra(Unorm, [8; 4]), Ignored),
+        srgb(0xe7, bgra(Unorm, [8; 4]), Ignored),
+        linear(0xe8, bgra(Unorm, [5, 6, 5, 0]), Plain),
+        linear(0xe9, bgra(Unorm, [5, 5, 5, 1]), Plain),
+        linear(0xf7, rgba(Unorm, [8, 0, 0, 0]), Only),
+        linear(0xf8, bgra(Unorm, [5, 5, 5, 1]), Ignored),
+        linear(0xf9, rgba(Unorm, [8; 4]), Ignored),
+        srgb(0xfa, rgba(Unorm, [8; 4]), Ignored),
     ]
 };
 

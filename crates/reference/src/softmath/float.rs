@@ -3,28 +3,51 @@
 /// A format: bits of the fraction, bits of the exponent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fmt {
+    /// Bits of the fraction.
     pub frac: u32,
+    /// Bits of the exponent.
     pub exp: u32,
 }
 
+/// Half precision.
 pub const F16: Fmt = Fmt { frac: 10, exp: 5 };
+/// Single precision.
 pub const F32: Fmt = Fmt { frac: 23, exp: 8 };
+/// Double precision.
 pub const F64: Fmt = Fmt { frac: 52, exp: 11 };
 
+/// How a result is rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
+    /// To the nearest, ties to even.
     Near,
+    /// Toward zero.
     Zero,
+    /// Toward minus infinity.
     Down,
+    /// Toward plus infinity.
     Up,
 }
 
 /// What bits stand for. A finite number is `mant * 2^exp`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Num {
+    /// No number.
     Nan,
-    Inf { neg: bool },
-    Fin { neg: bool, mant: u64, exp: i32 },
+    /// An infinity.
+    Inf {
+        /// Whether it is the negative one.
+        neg: bool,
+    },
+    /// A finite number.
+    Fin {
+        /// Its sign.
+        neg: bool,
+        /// Its magnitude over `2^exp`.
+        mant: u64,
+        /// The exponent of its last bit.
+        exp: i32,
+    },
 }
 
 impl Fmt {
@@ -37,6 +60,7 @@ impl Fmt {
         }
     }
 
+    /// Bits of a value.
     pub fn bits(self) -> u32 {
         1 + self.exp + self.frac
     }
@@ -45,31 +69,38 @@ impl Fmt {
         (1 << (self.exp - 1)) - 1
     }
 
+    /// NVIDIA's NaN: all bits but the sign.
     pub fn nan(self) -> u64 {
         (1 << (self.bits() - 1)) - 1
     }
 
+    /// Infinity of a sign.
     pub fn inf(self, neg: bool) -> u64 {
         self.sign(neg) | ((1 << self.exp) - 1) << self.frac
     }
 
+    /// Zero of a sign.
     pub fn sign(self, neg: bool) -> u64 {
         u64::from(neg) << (self.bits() - 1)
     }
 
-    pub fn is_neg(self, bits: u64) -> bool {
+    /// Whether the sign bit is set.
+    pub(crate) fn is_neg(self, bits: u64) -> bool {
         bits >> (self.bits() - 1) & 1 != 0
     }
 
+    /// Whether bits stand for no number.
     pub fn is_nan(self, bits: u64) -> bool {
         self.num(bits) == Num::Nan
     }
 
+    /// Whether bits stand for a number below the normal ones.
     pub fn is_subnormal(self, bits: u64) -> bool {
         let magnitude = bits & self.nan();
         magnitude != 0 && magnitude >> self.frac == 0
     }
 
+    /// What bits stand for.
     pub fn num(self, bits: u64) -> Num {
         let neg = self.is_neg(bits);
         let e = (bits >> self.frac & ((1 << self.exp) - 1)) as i32;
@@ -149,6 +180,7 @@ impl Fmt {
         }
     }
 
+    /// The product, rounded once.
     pub fn mul(self, a: u64, b: u64, mode: Mode) -> u64 {
         match (self.num(a), self.num(b)) {
             (Num::Fin { neg: n, mant: x, exp: e }, Num::Fin { neg: m, mant: y, exp: f }) => {
@@ -162,6 +194,7 @@ impl Fmt {
         }
     }
 
+    /// The sum, rounded once.
     pub fn add(self, a: u64, b: u64, mode: Mode) -> u64 {
         let one = (self.bias() as u64) << self.frac;
         self.fma(a, one, b, mode)

@@ -264,11 +264,14 @@ mod tests {
                 int::bfi(x, field, y),
                 "{a:#x} {field:#x} {b:#x}"
             );
-            assert_eq!(op(Op::ufind_msb), int::flo(x, false, false));
-            assert_eq!(op(Op::ifind_msb), int::flo(x, true, false));
+            assert_eq!(op(Op::ufind_msb), int::flo(x, false, int::Found::Bit));
+            assert_eq!(op(Op::ifind_msb), int::flo(x, true, int::Found::Bit));
             assert_eq!(op(Op::prmt_nv), int::prmt(y, x, c as u32, int::Permute::Index));
             for (high, sign) in [(Op::umul_high, false), (Op::imul_high, true)] {
-                assert_eq!(op(high), (int::mul_wide(x, y, sign, sign) >> 32) as u32);
+                assert_eq!(
+                    op(high),
+                    (int::mul_wide(int::factor(x, sign), int::factor(y, sign)) >> 32) as u32
+                );
             }
         }
     }

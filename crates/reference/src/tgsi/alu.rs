@@ -237,7 +237,7 @@ pub(super) fn saturated(x: u32) -> u32 {
 }
 
 impl Thread<'_> {
-    pub fn arithmetic(&mut self, block: &Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
+    pub(super) fn arithmetic(&mut self, block: &Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
         let info = inst.op.info();
         let dst = inst.dsts[0];
         let wide = |t: &Ty| t.is_64();

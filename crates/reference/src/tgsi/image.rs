@@ -19,7 +19,7 @@ struct View<'a> {
 impl Thread<'_> {
     /// LOAD, STORE, ATOM... and RESQ of an image. Outside of one, and where none is bound, loads give the texel of zeros,
     /// and stores are dropped.
-    pub fn image(&mut self, block: &mut Block<'_>, inst: &Inst<'_>, reg: &Reg) -> Result<(), Trap> {
+    pub(super) fn image(&mut self, block: &mut Block<'_>, inst: &Inst<'_>, reg: &Reg) -> Result<(), Trap> {
         let view = self.view(block, inst, reg);
         if inst.op == Opcode::RESQ {
             return self.write_result(&inst.dsts[0], view.image.map_or([0; 4], |i| size(i, view.target)));
@@ -154,7 +154,7 @@ fn outside(e: impl ToString) -> Trap {
 }
 
 /// Up to 16 bytes as words.
-pub fn read(block: &Block<'_>, address: u64, bytes: u32) -> Result<[u32; 4], Trap> {
+pub(super) fn read(block: &Block<'_>, address: u64, bytes: u32) -> Result<[u32; 4], Trap> {
     let mut all = [0u8; 16];
     let found = block.memory.read(address, bytes.into()).map_err(outside)?;
     all[..found.len()].copy_from_slice(&found);

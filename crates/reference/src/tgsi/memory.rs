@@ -13,7 +13,7 @@ enum Place {
 }
 
 impl Thread<'_> {
-    pub fn memory(&mut self, block: &mut Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
+    pub(super) fn memory(&mut self, block: &mut Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
         let stores = inst.op == Opcode::STORE;
         let reg = if stores { inst.dsts[0].reg } else { inst.srcs[0].reg };
         if is_image(block.launch.program, &reg) {
@@ -166,7 +166,7 @@ fn outside(at: u32, size: usize) -> Trap {
 }
 
 /// What an atomic operation leaves in memory.
-pub fn atomic(op: Opcode, old: u32, [a, b]: [u32; 2]) -> u32 {
+pub(super) fn atomic(op: Opcode, old: u32, [a, b]: [u32; 2]) -> u32 {
     match op {
         Opcode::ATOMUADD => old.wrapping_add(a),
         Opcode::ATOMFADD => (f32::from_bits(old) + f32::from_bits(a)).to_bits(),

@@ -29,10 +29,13 @@ use thread::{State, Thread};
 
 /// One grid of a program.
 pub struct Launch<'a> {
+    /// What runs.
     pub program: &'a Program,
     /// The kernel, as [`Program::entry`] names it.
     pub kernel: Option<&'a str>,
+    /// Blocks in x, y and z.
     pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
     pub block: [u32; 3],
     /// Kernel input: `MEMORY[n], INPUT` and `RES[32764]`.
     pub input: Vec<u8>,
@@ -40,12 +43,15 @@ pub struct Launch<'a> {
     pub constants: Vec<Vec<u8>>,
     /// Storage buffers by number: address and bytes.
     pub buffers: Vec<(u64, u64)>,
+    /// Images by number: `IMAGE[n]`.
     pub images: Vec<Option<Image>>,
+    /// Textures by number, with the sampler of the same: `SVIEW[n]`, `SAMP[n]`.
     pub textures: Vec<Option<(Image, Sampler)>>,
     /// What a fragment shader reads as its framebuffer.
     pub framebuffer: Option<Image>,
-    /// Shared memory of a block, and private memory of a thread, bytes.
+    /// Shared memory of a block, bytes.
     pub shared_bytes: u32,
+    /// Private memory of a thread, bytes.
     pub private_bytes: u32,
     /// Instructions that all threads together may execute.
     pub step_limit: u64,
@@ -75,11 +81,15 @@ impl<'a> Launch<'a> {
 /// What stopped a run.
 #[derive(Clone, Debug)]
 pub struct Fault {
+    /// What it is.
     pub kind: FaultKind,
+    /// What it is in words.
     pub message: String,
     /// The instruction.
     pub span: Span,
+    /// The block in the grid.
     pub block: [u32; 3],
+    /// The thread in the block.
     pub thread: [u32; 3],
 }
 

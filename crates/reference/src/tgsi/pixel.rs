@@ -10,7 +10,7 @@ use nvir::stage::Semantic as Meaning;
 
 /// How an input lies between the corners.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub(super) enum Mode {
     /// As at one corner.
     Flat,
     /// Straight in the window.
@@ -22,7 +22,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub fn of(d: &Decl, meaning: Meaning) -> Mode {
+    pub(super) fn of(d: &Decl, meaning: Meaning) -> Mode {
         match (meaning, d.interpolate) {
             (Meaning::Position, _) => Mode::Linear,
             (Meaning::PrimitiveId | Meaning::Layer | Meaning::ViewportIndex | Meaning::Face, _) => Mode::Flat,
@@ -35,20 +35,20 @@ impl Mode {
 }
 
 /// The pixel of a lane of a quad.
-pub fn pixel(quad: &Quad, lane: u32) -> [u32; 2] {
+pub(super) fn pixel(quad: &Quad, lane: u32) -> [u32; 2] {
     let [x, y] = quad.at;
     [x + (lane & 1), y + (lane >> 1)]
 }
 
 /// Where in the window a lane of a quad is evaluated: an offset from its centre.
-pub fn place(quad: &Quad, lane: u32, offset: Option<[f64; 2]>) -> [f64; 2] {
+pub(super) fn place(quad: &Quad, lane: u32, offset: Option<[f64; 2]>) -> [f64; 2] {
     let [dx, dy] = offset.unwrap_or_default();
     let [x, y] = pixel(quad, lane).map(f64::from);
     [x + 0.5 + dx, y + 0.5 + dy]
 }
 
 /// The offset of the sample that a quad runs for, or of the middle of those that are covered; `None`: the pixel's centre.
-pub fn centroid(samples: u32, quad: &Quad, lane: u32) -> Option<[f64; 2]> {
+pub(super) fn centroid(samples: u32, quad: &Quad, lane: u32) -> Option<[f64; 2]> {
     let offset = |sample| sample_position(samples, sample).map(|v| f64::from(v) - 0.5);
     if let Some(sample) = quad.sample {
         return Some(offset(sample));
@@ -67,7 +67,7 @@ fn area(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
 }
 
 /// A component of an input at a place of the window.
-pub fn input(t: &Triangle, r: Register, comp: usize, at: [f64; 2], flat_shade: bool) -> u32 {
+pub(super) fn input(t: &Triangle, r: Register, comp: usize, at: [f64; 2], flat_shade: bool) -> u32 {
     let corners = t.window.map(|[x, y, ..]| [x, y]);
     let [a, b, c] = corners;
     let whole = area(a, b, c);
@@ -101,7 +101,7 @@ pub fn input(t: &Triangle, r: Register, comp: usize, at: [f64; 2], flat_shade: b
 }
 
 /// Whether an operation needs the other lanes of its quad.
-pub fn is_of_quad(block: &Block<'_>, inst: &Inst<'_>) -> bool {
+pub(super) fn is_of_quad(block: &Block<'_>, inst: &Inst<'_>) -> bool {
     use Opcode::*;
     let pixels = block.group.as_ref().is_some_and(|g| g.quad().is_some());
     let derivative = matches!(inst.op, DDX | DDX_FINE | DDY | DDY_FINE);
@@ -110,7 +110,7 @@ pub fn is_of_quad(block: &Block<'_>, inst: &Inst<'_>) -> bool {
 }
 
 /// Executes such an operation for lanes of a quad that have come to it together.
-pub fn operation(
+pub(super) fn operation(
     block: &Block<'_>,
     quad: &mut [Thread<'_>],
     lanes: &[usize],

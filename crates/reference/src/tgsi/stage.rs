@@ -17,6 +17,7 @@ use nvir::stage::{Semantic as Meaning, vertex_input};
 
 /// What threads of a graphics stage get beside bindings.
 pub struct Graphics<'a> {
+    /// The threads, and what each gets.
     pub work: &'a Work,
     /// Base vertex, base instance and number of the draw.
     pub draw: [u32; 3],
@@ -161,7 +162,7 @@ pub fn run_stage(
 
 impl Group<'_> {
     /// Notes what a thread has written.
-    pub fn take(&mut self, t: &mut Thread<'_>) {
+    pub(super) fn take(&mut self, t: &mut Thread<'_>) {
         for (register, comp, v) in t.written.drain(..) {
             let per_patch = self.output(register).is_some_and(|r| r.meaning.is_per_patch());
             let list = if per_patch { &mut self.patch } else { &mut self.written[t.id[0] as usize] };
@@ -183,7 +184,7 @@ impl Group<'_> {
         }
     }
 
-    pub fn quad(&self) -> Option<(&Triangle, &Quad)> {
+    pub(super) fn quad(&self) -> Option<(&Triangle, &Quad)> {
         match self.given.work {
             Work::Quads { triangle, quads } => quads.get(self.item).map(|q| (&**triangle, q)),
             _ => None,
@@ -269,7 +270,7 @@ impl Thread<'_> {
     }
 
     /// Whether it runs for its neighbours only.
-    pub fn is_helper(&self) -> bool {
+    pub(super) fn is_helper(&self) -> bool {
         self.helper || self.killed
     }
 
@@ -288,7 +289,7 @@ impl Thread<'_> {
     }
 
     /// A component of IN; what is not there is zero.
-    pub fn input(&self, block: &Block<'_>, reg: &Reg, comp: usize) -> Result<u32, Trap> {
+    pub(super) fn input(&self, block: &Block<'_>, reg: &Reg, comp: usize) -> Result<u32, Trap> {
         let group = self.group(block)?;
         let Some((n, r)) = self.register(group.inputs, reg) else { return Ok(0) };
         if let Work::Vertices(all) = group.given.work {
@@ -317,7 +318,7 @@ impl Thread<'_> {
     }
 
     /// A component of OUT as far as it has been written.
-    pub fn output(&self, block: &Block<'_>, reg: &Reg, comp: usize) -> Result<u32, Trap> {
+    pub(super) fn output(&self, block: &Block<'_>, reg: &Reg, comp: usize) -> Result<u32, Trap> {
         let group = self.group(block)?;
         let Some((n, r)) = self.register(group.outputs, reg) else { return Ok(0) };
         let from = if r.meaning.is_per_patch() {
@@ -329,7 +330,12 @@ impl Thread<'_> {
     }
 
     /// A system value that only graphics stages have.
-    pub fn stage_value(&self, block: &Block<'_>, semantic: Semantic, comp: usize) -> Result<u32, Trap> {
+    pub(super) fn stage_value(
+        &self,
+        block: &Block<'_>,
+        semantic: Semantic,
+        comp: usize,
+    ) -> Result<u32, Trap> {
         use Semantic::*;
         let group =
             self.group(block).map_err(|_| illegal(format!("{} in a compute program", semantic.name())))?;
@@ -389,7 +395,7 @@ impl Thread<'_> {
     }
 
     /// Executes an operation of graphics stages that concerns one thread; where the next instruction is.
-    pub fn graphics(&mut self, block: &mut Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
+    pub(super) fn graphics(&mut self, block: &mut Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
         use Opcode::*;
         let fragment = self.program.stage == Stage::Fragment;
         match inst.op {

@@ -21,7 +21,7 @@ struct Lookup<'a> {
 impl Thread<'_> {
     /// A lookup. `moved`: how far its coordinates move to the next pixel in x and in y, where it has an implicit level of detail
     /// by them.
-    pub fn texture(
+    pub(super) fn texture(
         &mut self,
         block: &Block<'_>,
         inst: &Inst<'_>,
@@ -141,7 +141,7 @@ impl Thread<'_> {
 
     /// How far the coordinates of a lookup move from this thread to another one; on a cube, on the face that this one's
     /// direction meets.
-    pub fn texture_moves(
+    pub(super) fn texture_moves(
         &self,
         block: &Block<'_>,
         inst: &Inst<'_>,

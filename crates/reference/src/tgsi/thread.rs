@@ -8,7 +8,7 @@ use nvir::front::tgsi::ast::*;
 
 /// What a thread does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub(super) enum State {
     Ready,
     /// Waits for the block.
     Barrier,
@@ -17,7 +17,7 @@ pub enum State {
     Ended,
 }
 
-pub struct Thread<'a> {
+pub(super) struct Thread<'a> {
     pub program: &'a Program,
     /// Its number in the block.
     pub id: [u32; 3],
@@ -44,12 +44,12 @@ const REGISTERS: usize = 32768;
 /// Calls that are not recursive nest less deeply than there are subroutines.
 const DEPTH: usize = 4096;
 
-pub fn illegal(message: impl Into<String>) -> Trap {
+pub(super) fn illegal(message: impl Into<String>) -> Trap {
     Trap(FaultKind::IllegalInstruction, message.into())
 }
 
 impl<'a> Thread<'a> {
-    pub fn new(launch: &Launch<'a>, entry: u32, id: [u32; 3]) -> Thread<'a> {
+    pub(super) fn new(launch: &Launch<'a>, entry: u32, id: [u32; 3]) -> Thread<'a> {
         let program = launch.program;
         let pc = entry + u32::from(program.code[entry as usize].op == Opcode::BGNSUB);
         Thread {
@@ -69,12 +69,12 @@ impl<'a> Thread<'a> {
         }
     }
 
-    pub fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         self.program.code.get(self.pc as usize).map_or(Span::default(), |i| i.span)
     }
 
     /// Executes one instruction.
-    pub fn step(&mut self, block: &mut Block<'_>) -> Result<(), Trap> {
+    pub(super) fn step(&mut self, block: &mut Block<'_>) -> Result<(), Trap> {
         let program = self.program;
         if self.pc as usize >= program.code.len() {
             self.state = State::Ended;
@@ -190,7 +190,7 @@ impl<'a> Thread<'a> {
     }
 
     /// An index with its dynamic part.
-    pub fn index(&self, index: &Index) -> i64 {
+    pub(super) fn index(&self, index: &Index) -> i64 {
         let dynamic = index.indirect.map_or(0, |i| {
             let r = self.registers(i.file).get(i.index as usize);
             r.map_or(0, |r| r[i.comp as usize] as i32)
@@ -199,7 +199,7 @@ impl<'a> Thread<'a> {
     }
 
     /// The bits of a register's component.
-    pub fn bits(&self, block: &Block<'_>, reg: &Reg, comp: usize) -> Result<u32, Trap> {
+    pub(super) fn bits(&self, block: &Block<'_>, reg: &Reg, comp: usize) -> Result<u32, Trap> {
         let index = self.index(&reg.index);
         let at = usize::try_from(index).unwrap_or(usize::MAX);
         Ok(match reg.file {
@@ -256,7 +256,13 @@ impl<'a> Thread<'a> {
     }
 
     /// Component `c` of operand `n` with its modifiers; for 64-bit operands see [`Thread::operand64`].
-    pub fn operand32(&self, block: &Block<'_>, inst: &Inst<'_>, n: usize, c: usize) -> Result<u32, Trap> {
+    pub(super) fn operand32(
+        &self,
+        block: &Block<'_>,
+        inst: &Inst<'_>,
+        n: usize,
+        c: usize,
+    ) -> Result<u32, Trap> {
         let s = &inst.srcs[n];
         let v = self.bits(block, &s.reg, s.swizzle[c] as usize)?;
         Ok(match inst.op.info().srcs[n] {
@@ -272,7 +278,13 @@ impl<'a> Thread<'a> {
     }
 
     /// Pair `pair` of operand `n` with its modifiers.
-    pub fn operand64(&self, block: &Block<'_>, inst: &Inst<'_>, n: usize, pair: usize) -> Result<u64, Trap> {
+    pub(super) fn operand64(
+        &self,
+        block: &Block<'_>,
+        inst: &Inst<'_>,
+        n: usize,
+        pair: usize,
+    ) -> Result<u64, Trap> {
         let s = &inst.srcs[n];
         let lo = self.bits(block, &s.reg, s.swizzle[2 * pair] as usize)?;
         let hi = self.bits(block, &s.reg, s.swizzle[2 * pair + 1] as usize)?;
@@ -287,7 +299,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Writes the components that the mask names.
-    pub fn write_result(&mut self, dst: &Dst, r: [u32; 4]) -> Result<(), Trap> {
+    pub(super) fn write_result(&mut self, dst: &Dst, r: [u32; 4]) -> Result<(), Trap> {
         let index = self.index(&dst.reg.index);
         let file = match dst.reg.file {
             File::Temp => &mut self.temps,

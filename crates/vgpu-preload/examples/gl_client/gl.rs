@@ -106,20 +106,20 @@ functions!(Functions {
     fn glClientWaitSync(sync: *mut c_void, flags: c_uint, timeout: u64) -> c_uint;
 });
 
-pub const STORAGE: c_uint = 0x90d2;
-pub const UNIFORM: c_uint = 0x8a11;
-pub const COUNTER: c_uint = 0x92c0;
-pub const TEXTURE_2D: c_uint = 0x0de1;
-pub const TEXTURE_3D: c_uint = 0x806f;
-pub const TEXTURE_2D_ARRAY: c_uint = 0x8c1a;
+pub(crate) const STORAGE: c_uint = 0x90d2;
+pub(crate) const UNIFORM: c_uint = 0x8a11;
+pub(crate) const COUNTER: c_uint = 0x92c0;
+pub(crate) const TEXTURE_2D: c_uint = 0x0de1;
+pub(crate) const TEXTURE_3D: c_uint = 0x806f;
+pub(crate) const TEXTURE_2D_ARRAY: c_uint = 0x8c1a;
 const INDIRECT: c_uint = 0x90ee;
 
-pub const NEAREST: c_int = 0x2600;
-pub const LINEAR: c_int = 0x2601;
+pub(crate) const NEAREST: c_int = 0x2600;
+pub(crate) const LINEAR: c_int = 0x2601;
 
 /// A texel format: how the card keeps it, and how data is given.
 #[derive(Clone, Copy)]
-pub struct Format {
+pub(crate) struct Format {
     inner: c_uint,
     format: c_uint,
     kind: c_uint,
@@ -127,15 +127,15 @@ pub struct Format {
     words: usize,
 }
 
-pub const R32UI: Format = Format { inner: 0x8236, format: 0x8d94, kind: 0x1405, words: 1 };
-pub const RGBA8UI: Format = Format { inner: 0x8d7c, format: 0x8d99, kind: 0x1401, words: 1 };
-pub const RGBA8: Format = Format { inner: 0x8058, format: 0x1908, kind: 0x1401, words: 1 };
-pub const RGBA32F: Format = Format { inner: 0x8814, format: 0x1908, kind: 0x1406, words: 4 };
+pub(crate) const R32UI: Format = Format { inner: 0x8236, format: 0x8d94, kind: 0x1405, words: 1 };
+pub(crate) const RGBA8UI: Format = Format { inner: 0x8d7c, format: 0x8d99, kind: 0x1401, words: 1 };
+pub(crate) const RGBA8: Format = Format { inner: 0x8058, format: 0x1908, kind: 0x1401, words: 1 };
+pub(crate) const RGBA32F: Format = Format { inner: 0x8814, format: 0x1908, kind: 0x1406, words: 4 };
 /// Data in floats: what the card keeps are bytes.
-pub const RGBA8_OF_FLOATS: Format = Format { inner: 0x8058, format: 0x1908, kind: 0x1406, words: 4 };
+pub(crate) const RGBA8_OF_FLOATS: Format = Format { inner: 0x8058, format: 0x1908, kind: 0x1406, words: 4 };
 
 #[derive(Clone, Copy)]
-pub struct Texture {
+pub(crate) struct Texture {
     name: c_uint,
     target: c_uint,
     pub format: Format,
@@ -143,7 +143,7 @@ pub struct Texture {
 }
 
 /// A context of OpenGL 4.3 without a window.
-pub struct Gl {
+pub(crate) struct Gl {
     f: Functions,
     egl: Egl,
     display: Handle,
@@ -151,7 +151,7 @@ pub struct Gl {
 }
 
 impl Gl {
-    pub fn open() -> Result<Gl, String> {
+    pub(crate) fn open() -> Result<Gl, String> {
         // SAFETY: a name that ends with a zero byte; the library stays loaded.
         let library = unsafe { libc::dlopen(c"libEGL.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
         if library.is_null() {
@@ -187,7 +187,7 @@ impl Gl {
     }
 
     /// Vendor, renderer, version.
-    pub fn names(&self) -> [String; 3] {
+    pub(crate) fn names(&self) -> [String; 3] {
         [0x1f00, 0x1f01, 0x1f02].map(|n| {
             // SAFETY: a string that ends with a zero byte, or null.
             unsafe {
@@ -202,7 +202,7 @@ impl Gl {
     }
 
     /// What OpenGL has to say against what was done.
-    pub fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         // SAFETY: no pointers.
         match unsafe { self.f.glGetError() } {
             0 => Ok(()),
@@ -210,13 +210,13 @@ impl Gl {
         }
     }
 
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         // SAFETY: no pointers.
         unsafe { self.f.glFinish() }
     }
 
     /// A compute program of this text, in use.
-    pub fn program(&self, text: &str) -> Result<c_uint, String> {
+    pub(crate) fn program(&self, text: &str) -> Result<c_uint, String> {
         let text = CString::new(format!("#version 430\n{text}")).map_err(|e| e.to_string())?;
         let mut done = 0;
         // SAFETY: a string that ends with a zero byte, and buffers as long as is said.
@@ -245,7 +245,7 @@ impl Gl {
     }
 
     /// Sets a uniform of one or four words.
-    pub fn uniform(&self, program: c_uint, name: &CStr, value: &[u32]) {
+    pub(crate) fn uniform(&self, program: c_uint, name: &CStr, value: &[u32]) {
         // SAFETY: a name that ends with a zero byte.
         unsafe {
             let at = self.f.glGetUniformLocation(program, name.as_ptr());
@@ -258,7 +258,7 @@ impl Gl {
     }
 
     /// A buffer of these words, at a binding of a target.
-    pub fn buffer(&self, target: c_uint, binding: c_uint, words: &[u32]) -> c_uint {
+    pub(crate) fn buffer(&self, target: c_uint, binding: c_uint, words: &[u32]) -> c_uint {
         let mut name = 0;
         // SAFETY: one name; as many bytes as are said.
         unsafe {
@@ -269,13 +269,13 @@ impl Gl {
         name
     }
 
-    pub fn delete(&self, buffer: c_uint) {
+    pub(crate) fn delete(&self, buffer: c_uint) {
         // SAFETY: one name.
         unsafe { self.f.glDeleteBuffers(1, &buffer) }
     }
 
     /// The first words of a buffer.
-    pub fn read(&self, buffer: c_uint, words: usize) -> Vec<u32> {
+    pub(crate) fn read(&self, buffer: c_uint, words: usize) -> Vec<u32> {
         let mut data = vec![0xeeee_eeee; words];
         // SAFETY: as many bytes as are said.
         unsafe {
@@ -287,7 +287,7 @@ impl Gl {
     }
 
     /// The same through a mapping.
-    pub fn read_mapped(&self, buffer: c_uint, words: usize) -> Result<Vec<u32>, String> {
+    pub(crate) fn read_mapped(&self, buffer: c_uint, words: usize) -> Result<Vec<u32>, String> {
         // SAFETY: the mapping is as long as was asked, and ends after it was read.
         unsafe {
             self.f.glBindBuffer(STORAGE, buffer);
@@ -301,7 +301,7 @@ impl Gl {
         }
     }
 
-    pub fn update(&self, buffer: c_uint, offset: usize, words: &[u32]) {
+    pub(crate) fn update(&self, buffer: c_uint, offset: usize, words: &[u32]) {
         // SAFETY: as many bytes as are said.
         unsafe {
             self.f.glBindBuffer(STORAGE, buffer);
@@ -311,7 +311,7 @@ impl Gl {
     }
 
     /// Bytes from one buffer to another, on the card.
-    pub fn copy(&self, from: c_uint, to: c_uint, from_at: usize, to_at: usize, bytes: usize) {
+    pub(crate) fn copy(&self, from: c_uint, to: c_uint, from_at: usize, to_at: usize, bytes: usize) {
         const FROM: c_uint = 0x8f36;
         const TO: c_uint = 0x8f37;
         // SAFETY: no pointers.
@@ -323,7 +323,7 @@ impl Gl {
     }
 
     /// Fills bytes of a buffer with words, or with bytes.
-    pub fn fill(&self, buffer: c_uint, offset: usize, bytes: usize, value: u32, whole_words: bool) {
+    pub(crate) fn fill(&self, buffer: c_uint, offset: usize, bytes: usize, value: u32, whole_words: bool) {
         let (inner, kind) = if whole_words { (0x8236, 0x1405) } else { (0x8232, 0x1401) };
         let value = value.to_le_bytes();
         // SAFETY: four bytes, of which one or all are read.
@@ -334,13 +334,13 @@ impl Gl {
         }
     }
 
-    pub fn dispatch(&self, grid: [u32; 3]) {
+    pub(crate) fn dispatch(&self, grid: [u32; 3]) {
         // SAFETY: no pointers.
         unsafe { self.f.glDispatchCompute(grid[0], grid[1], grid[2]) }
     }
 
     /// With the grid at this byte of a buffer.
-    pub fn dispatch_indirect(&self, buffer: c_uint, at: usize) {
+    pub(crate) fn dispatch_indirect(&self, buffer: c_uint, at: usize) {
         // SAFETY: no pointers.
         unsafe {
             self.f.glBindBuffer(INDIRECT, buffer);
@@ -349,14 +349,20 @@ impl Gl {
     }
 
     /// A texture of one level, filled.
-    pub fn texture(&self, target: c_uint, format: Format, size: [usize; 3], data: &[u32]) -> Texture {
+    pub(crate) fn texture(&self, target: c_uint, format: Format, size: [usize; 3], data: &[u32]) -> Texture {
         assert_eq!(data.len(), size.iter().product::<usize>() * format.words);
         let texture = self.empty_texture(target, format, size, 1);
         self.upload(texture, 0, size, data);
         texture
     }
 
-    pub fn empty_texture(&self, target: c_uint, format: Format, size: [usize; 3], levels: i32) -> Texture {
+    pub(crate) fn empty_texture(
+        &self,
+        target: c_uint,
+        format: Format,
+        size: [usize; 3],
+        levels: i32,
+    ) -> Texture {
         let [w, h, d] = size.map(|n| n as c_int);
         let mut name = 0;
         // SAFETY: one name.
@@ -374,7 +380,7 @@ impl Gl {
     }
 
     /// Fills a level, of this size.
-    pub fn upload(&self, t: Texture, level: i32, size: [usize; 3], data: &[u32]) {
+    pub(crate) fn upload(&self, t: Texture, level: i32, size: [usize; 3], data: &[u32]) {
         assert!(data.len() >= size.iter().product::<usize>() * t.format.words);
         let [w, h, d] = size.map(|n| n as c_int);
         let (Format { format, kind, .. }, data) = (t.format, data.as_ptr().cast());
@@ -389,7 +395,7 @@ impl Gl {
     }
 
     /// How a texture is sampled; it repeats.
-    pub fn filter(&self, t: Texture, min: c_int, mag: c_int) {
+    pub(crate) fn filter(&self, t: Texture, min: c_int, mag: c_int) {
         // SAFETY: no pointers.
         unsafe {
             self.f.glBindTexture(t.target, t.name);
@@ -399,7 +405,7 @@ impl Gl {
     }
 
     /// The first level.
-    pub fn texels(&self, t: Texture) -> Vec<u32> {
+    pub(crate) fn texels(&self, t: Texture) -> Vec<u32> {
         let mut data = vec![0xeeee_eeee; t.size.iter().product::<usize>() * t.format.words];
         // SAFETY: as many texels as the level has.
         unsafe {
@@ -410,7 +416,7 @@ impl Gl {
         data
     }
 
-    pub fn bind_texture(&self, unit: u32, t: Texture) {
+    pub(crate) fn bind_texture(&self, unit: u32, t: Texture) {
         // SAFETY: no pointers.
         unsafe {
             self.f.glActiveTexture(0x84c0 + unit);
@@ -419,14 +425,21 @@ impl Gl {
     }
 
     /// All layers, to read and write.
-    pub fn bind_image(&self, unit: u32, t: Texture) {
+    pub(crate) fn bind_image(&self, unit: u32, t: Texture) {
         let layered = u8::from(t.target != TEXTURE_2D);
         // SAFETY: no pointers.
         unsafe { self.f.glBindImageTexture(unit, t.name, 0, layered, 0, 0x88ba, t.format.inner) }
     }
 
     /// A rectangle from one texture's first layer to another's.
-    pub fn copy_image(&self, from: Texture, at: [i32; 2], to: Texture, to_at: [i32; 2], size: [i32; 2]) {
+    pub(crate) fn copy_image(
+        &self,
+        from: Texture,
+        at: [i32; 2],
+        to: Texture,
+        to_at: [i32; 2],
+        size: [i32; 2],
+    ) {
         let ([fx, fy], [tx, ty], [w, h]) = (at, to_at, size);
         // SAFETY: no pointers.
         unsafe {
@@ -451,7 +464,7 @@ impl Gl {
     }
 
     /// Clears a texture as a target of drawing, and reads its pixels.
-    pub fn cleared(&self, t: Texture, value: [u32; 4]) -> Vec<u32> {
+    pub(crate) fn cleared(&self, t: Texture, value: [u32; 4]) -> Vec<u32> {
         let mut data = vec![0xeeee_eeee; t.size[0] * t.size[1]];
         let mut name = 0;
         let [w, h] = [t.size[0] as c_int, t.size[1] as c_int];
@@ -467,7 +480,7 @@ impl Gl {
     }
 
     /// Nanoseconds of some work, and the card's time after it.
-    pub fn times(&self, work: impl FnOnce()) -> [u64; 2] {
+    pub(crate) fn times(&self, work: impl FnOnce()) -> [u64; 2] {
         let (mut names, mut values) = ([0; 2], [0; 2]);
         // SAFETY: two names, two values.
         unsafe {
@@ -484,7 +497,7 @@ impl Gl {
     }
 
     /// Whether a fence is reached within a second.
-    pub fn fence(&self) -> bool {
+    pub(crate) fn fence(&self) -> bool {
         // SAFETY: the fence that was made.
         unsafe {
             let sync = self.f.glFenceSync(0x9117, 0);

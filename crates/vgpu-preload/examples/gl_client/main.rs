@@ -6,7 +6,7 @@ mod rows;
 
 use std::process::ExitCode;
 
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let rows = rows::ROWS;
     if let Some(unknown) = wanted.iter().find(|w| rows.iter().all(|(name, _)| name != w)) {

@@ -7,7 +7,7 @@ type Done = Result<(), String>;
 /// A row's name, and what it does.
 type Row = (&'static str, fn(&Gl) -> Done);
 
-pub const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     ("transfer", transfer),
     ("churn", churn),
     ("texture-transfer", texture_transfer),

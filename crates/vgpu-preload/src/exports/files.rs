@@ -43,7 +43,7 @@ macro_rules! open_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+        pub(super) unsafe extern "C" fn $name(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
             // SAFETY: the caller's promise.
             if let Some(fd) = unsafe { open_ours(path, flags) } {
                 return fd;
@@ -68,7 +68,7 @@ macro_rules! openat_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(dir: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+        pub(super) unsafe extern "C" fn $name(dir: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
             // Ours are absolute paths: the folder does not matter.
             // SAFETY: the caller's promise.
             if let Some(fd) = unsafe { open_ours(path, flags) } {
@@ -94,7 +94,7 @@ macro_rules! fopen_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(path: *const c_char, mode: *const c_char) -> *mut FILE {
+        pub(super) unsafe extern "C" fn $name(path: *const c_char, mode: *const c_char) -> *mut FILE {
             // SAFETY: the caller's promise.
             let Some(fd) = (unsafe { open_ours(path, libc::O_CLOEXEC) }) else {
                 let real = next!($real, Fopen, else std::ptr::null_mut());
@@ -119,7 +119,7 @@ fopen_functions! {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn close(fd: c_int) -> c_int {
+pub(super) unsafe extern "C" fn close(fd: c_int) -> c_int {
     let what = fds::remove(fd);
     let real = next!(c"close", unsafe extern "C" fn(c_int) -> c_int, else -1);
     // SAFETY: the argument is the caller's.
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+pub(super) unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
     let real = next!(c"close_range", unsafe extern "C" fn(c_uint, c_uint, c_int) -> c_int, else -1);
     // SAFETY: the arguments are the caller's.
     let r = unsafe { real(first, last, flags) };
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) 
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn closefrom(first: c_int) {
+pub(super) unsafe extern "C" fn closefrom(first: c_int) {
     let real = next!(c"closefrom", unsafe extern "C" fn(c_int), else);
     // SAFETY: the argument is the caller's.
     unsafe { real(first) };
@@ -168,7 +168,7 @@ fn copied(what: Option<Arc<Description>>, new: c_int) -> c_int {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup(old: c_int) -> c_int {
+pub(super) unsafe extern "C" fn dup(old: c_int) -> c_int {
     let real = next!(c"dup", unsafe extern "C" fn(c_int) -> c_int, else -1);
     // SAFETY: the argument is the caller's.
     copied(fds::find(old), unsafe { real(old) })
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn dup(old: c_int) -> c_int {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
+pub(super) unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
     let real = next!(c"dup2", unsafe extern "C" fn(c_int, c_int) -> c_int, else -1);
     let what = fds::find(old);
     // SAFETY: the arguments are the caller's.
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
+pub(super) unsafe extern "C" fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
     let real = next!(c"dup3", unsafe extern "C" fn(c_int, c_int, c_int) -> c_int, else -1);
     let what = fds::find(old);
     // SAFETY: the arguments are the caller's.
@@ -214,7 +214,7 @@ macro_rules! fcntl_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
+        pub(super) unsafe extern "C" fn $name(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
             let real = next!($real, Fcntl, else -1);
             let copies = matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC);
             let what = if copies { fds::find(fd) } else { None };
@@ -233,7 +233,7 @@ fcntl_functions! {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+pub(super) unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     let Some(what) = fds::find(fd) else {
         let real = next!(c"ioctl", unsafe extern "C" fn(c_int, c_ulong, ...) -> c_int, else -1);
         // SAFETY: the arguments are the caller's.
@@ -250,7 +250,7 @@ macro_rules! mmap_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
+        pub(super) unsafe extern "C" fn $name(
             at: *mut c_void,
             bytes: size_t,
             protection: c_int,

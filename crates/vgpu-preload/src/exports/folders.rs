@@ -31,7 +31,7 @@ unsafe fn entries(path: *const c_char) -> Option<Vec<(String, u8)>> {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn opendir(path: *const c_char) -> *mut DIR {
+pub(super) unsafe extern "C" fn opendir(path: *const c_char) -> *mut DIR {
     let real = next!(c"opendir", unsafe extern "C" fn(*const c_char) -> *mut DIR, else std::ptr::null_mut());
     // SAFETY: the argument is the caller's.
     let (ours, stream) = unsafe { (entries(path), real(path)) };
@@ -56,7 +56,7 @@ macro_rules! readdir_functions {
         ///
         /// As glibc's function of this name. On 64-bit machines both have the same entries.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(stream: *mut DIR) -> *mut dirent64 {
+        pub(super) unsafe extern "C" fn $name(stream: *mut DIR) -> *mut dirent64 {
             let real = next!($real, ReadDir, else std::ptr::null_mut());
             match folders::next(stream.addr()) {
                 Next::Ours(entry) => return entry,
@@ -88,7 +88,7 @@ readdir_functions! {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rewinddir(stream: *mut DIR) {
+pub(super) unsafe extern "C" fn rewinddir(stream: *mut DIR) {
     let real = next!(c"rewinddir", unsafe extern "C" fn(*mut DIR), else);
     folders::rewind(stream.addr());
     // SAFETY: the argument is the caller's.
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn rewinddir(stream: *mut DIR) {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn closedir(stream: *mut DIR) -> c_int {
+pub(super) unsafe extern "C" fn closedir(stream: *mut DIR) -> c_int {
     let real = next!(c"closedir", unsafe extern "C" fn(*mut DIR) -> c_int, else -1);
     folders::remove(stream.addr());
     // SAFETY: the argument is the caller's.
@@ -112,7 +112,7 @@ macro_rules! scandir_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
+        pub(super) unsafe extern "C" fn $name(
             path: *const c_char,
             list: *mut *mut *mut dirent64,
             filter: Option<Filter>,

@@ -97,7 +97,7 @@ macro_rules! stat_functions {
         ///
         /// As glibc's function of this name. On 64-bit machines `stat` and `stat64` are the same.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(path: *const c_char, to: *mut Stat) -> c_int {
+        pub(super) unsafe extern "C" fn $name(path: *const c_char, to: *mut Stat) -> c_int {
             // SAFETY: the caller's promise.
             if let Some(facts) = unsafe { of_path(path, $follow) } {
                 return facts.write(to);
@@ -122,7 +122,7 @@ macro_rules! fstat_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(fd: c_int, to: *mut Stat) -> c_int {
+        pub(super) unsafe extern "C" fn $name(fd: c_int, to: *mut Stat) -> c_int {
             if let Some(facts) = of_fd(fd) {
                 return facts.write(to);
             }
@@ -159,7 +159,7 @@ macro_rules! fstatat_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(dir: c_int, path: *const c_char, to: *mut Stat, flags: c_int) -> c_int {
+        pub(super) unsafe extern "C" fn $name(dir: c_int, path: *const c_char, to: *mut Stat, flags: c_int) -> c_int {
             // SAFETY: the caller's promise.
             if let Some(facts) = unsafe { of_either(dir, path, flags) } {
                 return facts.write(to);
@@ -180,7 +180,7 @@ fstatat_functions! {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn statx(
+pub(super) unsafe extern "C" fn statx(
     dir: c_int,
     path: *const c_char,
     flags: c_int,
@@ -205,7 +205,7 @@ macro_rules! xstat_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(version: c_int, path: *const c_char, to: *mut Stat) -> c_int {
+        pub(super) unsafe extern "C" fn $name(version: c_int, path: *const c_char, to: *mut Stat) -> c_int {
             // SAFETY: the caller's promise.
             if let Some(facts) = unsafe { of_path(path, $follow) } {
                 return facts.write(to);
@@ -230,7 +230,7 @@ macro_rules! fxstat_functions {
         ///
         /// As glibc's function of this name.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(version: c_int, fd: c_int, to: *mut Stat) -> c_int {
+        pub(super) unsafe extern "C" fn $name(version: c_int, fd: c_int, to: *mut Stat) -> c_int {
             if let Some(facts) = of_fd(fd) {
                 return facts.write(to);
             }
@@ -263,7 +263,7 @@ unsafe fn access_ours(path: *const c_char, mode: c_int) -> Option<c_int> {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
+pub(super) unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
     // SAFETY: the caller's promise.
     if let Some(r) = unsafe { access_ours(path, mode) } {
         return r;
@@ -277,7 +277,12 @@ pub unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn faccessat(dir: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int {
+pub(super) unsafe extern "C" fn faccessat(
+    dir: c_int,
+    path: *const c_char,
+    mode: c_int,
+    flags: c_int,
+) -> c_int {
     // SAFETY: the caller's promise.
     if let Some(r) = unsafe { access_ours(path, mode) } {
         return r;
@@ -311,7 +316,7 @@ unsafe fn link_ours(path: *const c_char, to: *mut c_char, room: size_t) -> Optio
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn readlink(path: *const c_char, to: *mut c_char, room: size_t) -> ssize_t {
+pub(super) unsafe extern "C" fn readlink(path: *const c_char, to: *mut c_char, room: size_t) -> ssize_t {
     // SAFETY: the caller's promise.
     if let Some(r) = unsafe { link_ours(path, to, room) } {
         return r;
@@ -326,7 +331,7 @@ pub unsafe extern "C" fn readlink(path: *const c_char, to: *mut c_char, room: si
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __readlink_chk(
+pub(super) unsafe extern "C" fn __readlink_chk(
     path: *const c_char,
     to: *mut c_char,
     room: size_t,
@@ -346,7 +351,7 @@ pub unsafe extern "C" fn __readlink_chk(
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn readlinkat(
+pub(super) unsafe extern "C" fn readlinkat(
     dir: c_int,
     path: *const c_char,
     to: *mut c_char,
@@ -394,7 +399,7 @@ unsafe fn resolved_ours(path: *const c_char, to: *mut c_char) -> Option<*mut c_c
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn realpath(path: *const c_char, to: *mut c_char) -> *mut c_char {
+pub(super) unsafe extern "C" fn realpath(path: *const c_char, to: *mut c_char) -> *mut c_char {
     // SAFETY: the caller's promise.
     if let Some(r) = unsafe { resolved_ours(path, to) } {
         return r;
@@ -409,7 +414,11 @@ pub unsafe extern "C" fn realpath(path: *const c_char, to: *mut c_char) -> *mut 
 ///
 /// As glibc's: `to` has `PATH_MAX` bytes, which its caller's compiler has seen.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __realpath_chk(path: *const c_char, to: *mut c_char, size: size_t) -> *mut c_char {
+pub(super) unsafe extern "C" fn __realpath_chk(
+    path: *const c_char,
+    to: *mut c_char,
+    size: size_t,
+) -> *mut c_char {
     // SAFETY: the caller's promise.
     if let Some(r) = unsafe { resolved_ours(path, to) } {
         return r;

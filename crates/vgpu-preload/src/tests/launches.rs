@@ -243,6 +243,7 @@ fn wrong_variables_are_reported() {
         ("NVIR_VGPU_CLOCK", "now", "counter or real"),
         ("NVIR_VGPU_DEVICES", "17", "expected a number from 0 to 16"),
         ("NVIR_VGPU_THREADS", "-1", "expected a number from 0 to 256"),
+        ("NVIR_VGPU_ENGINE", "fast", "expected interpreter"),
         ("NOUVEAU_CHIPSET", "50", "unknown chip; available: c0, e4, f0"),
         ("NVIR_VGPU_LOG", "/dev/null/x", "not a directory"),
     ] {

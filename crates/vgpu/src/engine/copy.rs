@@ -9,10 +9,10 @@ use nvir_hw::method::copy::*;
 use nvir_hw::word::{CopyExec, CopySwizzle};
 
 /// The class of a channel.
-pub(super) struct Copy(Registers);
+pub(crate) struct Copy(Registers);
 
 impl Copy {
-    pub fn new(regs: Registers) -> Copy {
+    pub(crate) fn new(regs: Registers) -> Copy {
         Copy(regs)
     }
 }

@@ -10,13 +10,13 @@ use nvir_hw::method::m2mf::*;
 use nvir_hw::word::{M2mfExec, RELEASE};
 
 /// The class of a channel.
-pub(super) struct M2mf {
+pub(crate) struct M2mf {
     regs: Registers,
     inline: Inline,
 }
 
 impl M2mf {
-    pub fn new(regs: Registers) -> M2mf {
+    pub(crate) fn new(regs: Registers) -> M2mf {
         M2mf { regs, inline: Inline::default() }
     }
 }

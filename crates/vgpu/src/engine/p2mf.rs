@@ -5,13 +5,13 @@ use super::{Engine, upload::Inline};
 use crate::device::{Device, EngineResult};
 
 /// The class of a channel.
-pub(super) struct P2mf {
+pub(crate) struct P2mf {
     regs: Registers,
     inline: Inline,
 }
 
 impl P2mf {
-    pub fn new(regs: Registers) -> P2mf {
+    pub(crate) fn new(regs: Registers) -> P2mf {
         P2mf { regs, inline: Inline::default() }
     }
 }

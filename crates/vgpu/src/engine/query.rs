@@ -72,12 +72,12 @@ impl Reduction {
 
 impl Release {
     /// What ADDRESS_HIGH, LOW and SEQUENCE at `method` say.
-    pub fn of(registers: &Registers, method: u32, with_time: bool) -> Release {
+    pub(crate) fn of(registers: &Registers, method: u32, with_time: bool) -> Release {
         let (address, payload) = (registers.address(method), registers.get(method + 8));
         Release { address, payload, with_time, reduction: None }
     }
 
-    pub fn write(&self, device: &mut Device) -> EngineResult {
+    pub(crate) fn write(&self, device: &mut Device) -> EngineResult {
         let Release { address, mut payload, with_time, reduction } = *self;
         if let Some(reduction) = reduction {
             payload = reduction.apply(device.memory.word(address).map_err(|e| e.to_string())?, payload);

@@ -28,7 +28,7 @@ struct Target {
 
 impl Inline {
     /// A method of data in the stream; whether it is one.
-    pub fn method(
+    pub(super) fn method(
         &mut self,
         device: &mut Device,
         regs: &Registers,
@@ -44,7 +44,7 @@ impl Inline {
     }
 
     /// Words of one method, if that is the one for data.
-    pub fn bulk(&mut self, device: &mut Device, method: u32, words: &[u32]) -> EngineResult<bool> {
+    pub(super) fn bulk(&mut self, device: &mut Device, method: u32, words: &[u32]) -> EngineResult<bool> {
         if method != UPLOAD_DATA {
             return Ok(false);
         }
@@ -53,7 +53,7 @@ impl Inline {
     }
 
     /// Expects lines of so many bytes, and how many lines.
-    pub fn begin(
+    pub(super) fn begin(
         &mut self,
         device: &mut Device,
         side: ImageOperand,
@@ -79,7 +79,7 @@ impl Inline {
     }
 
     /// Takes words until all have come, and writes them.
-    pub fn data(&mut self, device: &mut Device, words: &[u32]) -> EngineResult {
+    pub(super) fn data(&mut self, device: &mut Device, words: &[u32]) -> EngineResult {
         let Some(target) = self.target else { return Err("data that no transfer wants".into()) };
         let whole = self.data.is_empty() && words.len() as u64 * 4 >= target.bytes;
         // All at once, row by row without gaps, is the common case.

@@ -20,7 +20,7 @@ pub(super) struct Call {
 
 impl Call {
     /// Takes a parameter; whether the method is one of this call.
-    pub fn parameter(&mut self, subchannel: usize, method: u32, value: u32) -> EngineResult<bool> {
+    pub(super) fn parameter(&mut self, subchannel: usize, method: u32, value: u32) -> EngineResult<bool> {
         if subchannel != self.subchannel || method != macros::MACRO_PARAM.at(self.id as u32) {
             return Ok(false);
         }

@@ -1,12 +1,13 @@
 //! A channel: subchannels with their engines, to which a stream of commands writes methods.
 
 use super::call::{self, Call};
+use super::engines::Engines;
 use super::mme::Mme;
 use super::push::{Parser, Run, Step};
 use super::{log, semaphore};
 use crate::device::{Device, EngineResult, work};
+use crate::engine::query;
 use crate::engine::registers::Registers;
-use crate::engine::{Engines, query};
 use nvir_base::Chip;
 use nvir_hw::Class;
 use nvir_hw::class::SUBCHANNELS;
@@ -33,7 +34,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub fn new(chip: Chip) -> Channel {
+    pub(crate) fn new(chip: Chip) -> Channel {
         let mut bound = [None; SUBCHANNELS];
         if chip != Chip::Gf100 {
             bound[COPY_SUBCHANNEL] = Some(Class::Copy);
@@ -51,7 +52,7 @@ impl Channel {
     }
 
     /// Executes words of the stream that stand at a GPU address.
-    pub fn execute(&mut self, device: &mut Device, address: u64, words: &[u32]) -> EngineResult {
+    pub(crate) fn execute(&mut self, device: &mut Device, address: u64, words: &[u32]) -> EngineResult {
         let mut rest = words;
         loop {
             let next = self.parser.next(&mut rest);
@@ -66,7 +67,7 @@ impl Channel {
     }
 
     /// Ends a submission: no packet and no macro may be waiting for more.
-    pub fn finish(&mut self, device: &mut Device) -> EngineResult {
+    pub(crate) fn finish(&mut self, device: &mut Device) -> EngineResult {
         self.call(device)?;
         match self.parser.missing() {
             0 => Ok(()),
@@ -78,7 +79,7 @@ impl Channel {
     }
 
     /// On a dead channel: signals fences, so that nobody waits for ever, and does nothing else.
-    pub fn execute_fences(&mut self, device: &mut Device, words: &[u32]) {
+    pub(crate) fn execute_fences(&mut self, device: &mut Device, words: &[u32]) {
         let mut rest = words;
         while let Ok(Some(run)) = self.parser.next(&mut rest) {
             if device.charge(run.words().len() as u64 * work::WORD).is_err() {
@@ -101,7 +102,7 @@ impl Channel {
     }
 
     /// Forgets a packet that will not go on.
-    pub fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self) {
         self.parser = Parser::default();
         self.call = None;
     }

@@ -38,7 +38,7 @@ pub(crate) trait Target {
 
 impl Mme {
     /// A method that uploads macros.
-    pub fn method(&mut self, method: u32, value: u32) -> Result<(), String> {
+    pub(super) fn method(&mut self, method: u32, value: u32) -> Result<(), String> {
         match method {
             macros::MACRO_UPLOAD_POS => self.set_upload_position(value),
             macros::MACRO_UPLOAD_DATA => self.upload(value)?,
@@ -81,7 +81,7 @@ impl Mme {
     }
 
     /// Runs macro `id`, below [`MACROS`].
-    pub fn run(&self, id: usize, parameters: &[u32], target: &mut dyn Target) -> Result<(), String> {
+    pub(super) fn run(&self, id: usize, parameters: &[u32], target: &mut dyn Target) -> Result<(), String> {
         let mut parameters = parameters.iter().copied();
         let mut registers = [0u32; 8];
         registers[1] = parameters.next().unwrap_or(0);

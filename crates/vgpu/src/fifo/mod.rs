@@ -2,6 +2,7 @@
 
 mod call;
 pub(crate) mod channel;
+mod engines;
 mod log;
 mod mme;
 mod push;

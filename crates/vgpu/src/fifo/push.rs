@@ -31,7 +31,7 @@ enum Data<'a> {
 }
 
 impl Run<'_> {
-    pub fn words(&self) -> &[u32] {
+    pub(super) fn words(&self) -> &[u32] {
         match &self.data {
             Data::Stream(words) => words,
             Data::Immediate(word) => word,
@@ -60,7 +60,7 @@ enum Kind {
 
 impl Parser {
     /// Takes the next run from the front of `words`. `None`: there are no more words.
-    pub fn next<'a>(&mut self, words: &mut &'a [u32]) -> Result<Option<Run<'a>>, String> {
+    pub(super) fn next<'a>(&mut self, words: &mut &'a [u32]) -> Result<Option<Run<'a>>, String> {
         while self.left == 0 {
             let Some((&first, rest)) = words.split_first() else { return Ok(None) };
             *words = rest;
@@ -100,7 +100,7 @@ impl Parser {
     }
 
     /// Words that the packet still wants.
-    pub fn missing(&self) -> u32 {
+    pub(super) fn missing(&self) -> u32 {
         self.left
     }
 }

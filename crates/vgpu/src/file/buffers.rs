@@ -1,7 +1,7 @@
 //! The card's buffers: their GPU addresses, and how much memory they take.
 
 use crate::file::backing::Backing;
-use crate::file::gpu::GemNew;
+use crate::file::calls::GemNew;
 use crate::{Error, ErrorKind, Memory, PAGE, domain};
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    pub fn new(backing: Box<dyn Backing>, vram: u64, gart: u64, first: u64) -> Buffers {
+    pub(crate) fn new(backing: Box<dyn Backing>, vram: u64, gart: u64, first: u64) -> Buffers {
         let all = BTreeMap::new();
         Buffers {
             backing,
@@ -58,20 +58,25 @@ impl Buffers {
         }
     }
 
-    pub fn get(&self, address: u64) -> Option<&Buffer> {
+    pub(crate) fn get(&self, address: u64) -> Option<&Buffer> {
         self.all.get(&address)
     }
 
-    pub fn get_mut(&mut self, address: u64) -> Option<&mut Buffer> {
+    pub(crate) fn get_mut(&mut self, address: u64) -> Option<&mut Buffer> {
         self.all.get_mut(&address)
     }
 
-    pub fn limits(&self) -> [u64; 2] {
+    pub(crate) fn limits(&self) -> [u64; 2] {
         self.limit
     }
 
     /// Makes a buffer with one reference, at `fixed` or where there is room, and maps it.
-    pub fn create(&mut self, memory: &mut Memory, asked: GemNew, fixed: Option<u64>) -> Result<u64, Error> {
+    pub(crate) fn create(
+        &mut self,
+        memory: &mut Memory,
+        asked: GemNew,
+        fixed: Option<u64>,
+    ) -> Result<u64, Error> {
         let none = |why: &str| Error::new(ErrorKind::NoMemory, format!("{} bytes: {why}", asked.size));
         if asked.size == 0 {
             return Err(Error::invalid("a buffer of 0 bytes"));
@@ -114,7 +119,7 @@ impl Buffers {
     }
 
     /// Gives a reference back. Whether the buffer ended.
-    pub fn release(&mut self, memory: &mut Memory, address: u64) -> bool {
+    pub(crate) fn release(&mut self, memory: &mut Memory, address: u64) -> bool {
         let Some(buffer) = self.all.get_mut(&address) else { return false };
         buffer.references -= 1;
         if buffer.references != 0 {
@@ -132,7 +137,7 @@ impl Buffers {
     }
 
     /// The global name of a buffer, made if there is none.
-    pub fn name(&mut self, address: u64) -> Option<u32> {
+    pub(crate) fn name(&mut self, address: u64) -> Option<u32> {
         let buffer = self.all.get_mut(&address)?;
         let name = *buffer.name.get_or_insert(self.next_name);
         if self.names.insert(name, address).is_none() {
@@ -141,7 +146,7 @@ impl Buffers {
         Some(name)
     }
 
-    pub fn by_name(&self, name: u32) -> Option<u64> {
+    pub(crate) fn by_name(&self, name: u32) -> Option<u64> {
         self.names.get(&name).copied()
     }
 

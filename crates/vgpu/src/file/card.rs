@@ -3,7 +3,7 @@
 use crate::device::{Device, EngineResult, MethodLocation, WORK_LIMIT};
 use crate::fifo::channel::Channel;
 use crate::file::buffers::Buffers;
-use crate::file::gpu::{BufferUse, ChannelFault, ChannelInfo, GemInfo, GemNew, Push, Space};
+use crate::file::calls::{BufferUse, ChannelFault, ChannelInfo, GemInfo, GemNew, Push, Space};
 use crate::trace::Recorder;
 use crate::{Error, ErrorKind, PAGE, domain};
 use nvir_hw::Class;
@@ -13,15 +13,15 @@ type Result<T> = std::result::Result<T, Error>;
 
 /// GETPARAM's numbers, as the kernel's `nouveau_drm.h` has them.
 mod param {
-    pub const PCI_VENDOR: u64 = 3;
-    pub const PCI_DEVICE: u64 = 4;
-    pub const BUS_TYPE: u64 = 5;
-    pub const VRAM_BYTES: u64 = 8;
-    pub const GART_BYTES: u64 = 9;
-    pub const CHIPSET: u64 = 11;
-    pub const GRAPH_UNITS: u64 = 13;
-    pub const PTIMER: u64 = 14;
-    pub const HAS_BO_USAGE: u64 = 15;
+    pub(super) const PCI_VENDOR: u64 = 3;
+    pub(super) const PCI_DEVICE: u64 = 4;
+    pub(super) const BUS_TYPE: u64 = 5;
+    pub(super) const VRAM_BYTES: u64 = 8;
+    pub(super) const GART_BYTES: u64 = 9;
+    pub(super) const CHIPSET: u64 = 11;
+    pub(super) const GRAPH_UNITS: u64 = 13;
+    pub(super) const PTIMER: u64 = 14;
+    pub(super) const HAS_BO_USAGE: u64 = 15;
 }
 
 /// Limits of the kernel's interface.
@@ -81,7 +81,7 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    pub fn new(device: Device, buffers: Buffers, recorder: Option<Recorder>) -> Card {
+    pub(crate) fn new(device: Device, buffers: Buffers, recorder: Option<Recorder>) -> Card {
         let files = BTreeMap::new();
         Card {
             device,
@@ -95,13 +95,13 @@ impl Card {
         }
     }
 
-    pub fn open(&mut self) -> u32 {
+    pub(crate) fn open(&mut self) -> u32 {
         self.next_file += 1;
         self.files.insert(self.next_file, Open::default());
         self.next_file
     }
 
-    pub fn close(&mut self, file: u32) {
+    pub(crate) fn close(&mut self, file: u32) {
         let Some(open) = self.files.remove(&file) else { return };
         for address in open.handles.into_values() {
             self.release(address);
@@ -120,7 +120,7 @@ impl Card {
         }
     }
 
-    pub fn getparam(&mut self, number: u64) -> Result<u64> {
+    pub(crate) fn getparam(&mut self, number: u64) -> Result<u64> {
         let [vram, gart] = self.buffers.limits();
         let chip = self.device.chip;
         Ok(match number {
@@ -138,7 +138,7 @@ impl Card {
         })
     }
 
-    pub fn channel_alloc(&mut self, file: u32) -> Result<ChannelInfo> {
+    pub(crate) fn channel_alloc(&mut self, file: u32) -> Result<ChannelInfo> {
         let chip = self.device.chip;
         let number = {
             let open = self.file(file)?;
@@ -155,12 +155,12 @@ impl Card {
         Ok(ChannelInfo { channel: number, pushbuf_domains: domain::VRAM | domain::GART, notifier_handle })
     }
 
-    pub fn channel_free(&mut self, file: u32, channel: u32) -> Result<()> {
+    pub(crate) fn channel_free(&mut self, file: u32, channel: u32) -> Result<()> {
         let removed = self.file(file)?.channels.remove(&channel);
         removed.map(|_| ()).ok_or_else(|| Error::not_found(format!("there is no channel {channel}")))
     }
 
-    pub fn object_alloc(&mut self, file: u32, channel: u32, handle: u32, number: u32) -> Result<()> {
+    pub(crate) fn object_alloc(&mut self, file: u32, channel: u32, handle: u32, number: u32) -> Result<()> {
         let chip = self.device.chip;
         let class = Class::of(number, chip)
             .ok_or_else(|| Error::invalid(format!("class {number:04x} does not exist on {chip}")))?;
@@ -175,7 +175,7 @@ impl Card {
         Ok(())
     }
 
-    pub fn notifier_alloc(&mut self, file: u32, channel: u32, size: u32) -> Result<u32> {
+    pub(crate) fn notifier_alloc(&mut self, file: u32, channel: u32, size: u32) -> Result<u32> {
         self.file(file)?.channel(channel)?;
         if u64::from(size) > NOTIFIER_BYTES {
             return Err(Error::new(ErrorKind::NoMemory, format!("{size} bytes of notifiers")));
@@ -183,13 +183,13 @@ impl Card {
         Ok(0)
     }
 
-    pub fn object_free(&mut self, file: u32, channel: u32, handle: u32) -> Result<()> {
+    pub(crate) fn object_free(&mut self, file: u32, channel: u32, handle: u32) -> Result<()> {
         // Notifiers are objects too, but nobody remembers them.
         self.file(file)?.channel(channel)?.objects.remove(&handle);
         Ok(())
     }
 
-    pub fn gem_new(&mut self, file: u32, request: GemNew, at: Option<u64>) -> Result<GemInfo> {
+    pub(crate) fn gem_new(&mut self, file: u32, request: GemNew, at: Option<u64>) -> Result<GemInfo> {
         self.file(file)?;
         let address = self.buffers.create(&mut self.device.memory, request, at)?;
         let handle = self.file(file)?.add(address);
@@ -200,7 +200,7 @@ impl Card {
         Ok(info)
     }
 
-    pub fn gem_info(&mut self, file: u32, handle: u32) -> Result<GemInfo> {
+    pub(crate) fn gem_info(&mut self, file: u32, handle: u32) -> Result<GemInfo> {
         let address = self.file(file)?.address(handle)?;
         let buffer = self.buffers.get(address);
         let b = buffer.ok_or_else(|| Error::not_found(format!("buffer {handle} has ended")))?;
@@ -215,7 +215,7 @@ impl Card {
         })
     }
 
-    pub fn gem_close(&mut self, file: u32, handle: u32) -> Result<()> {
+    pub(crate) fn gem_close(&mut self, file: u32, handle: u32) -> Result<()> {
         let open = self.file(file)?;
         let address = open.address(handle)?;
         open.handles.remove(&handle);
@@ -226,7 +226,7 @@ impl Card {
     }
 
     /// Takes a reference on a handle's buffer.
-    pub fn share(&mut self, file: u32, handle: u32) -> Result<u64> {
+    pub(crate) fn share(&mut self, file: u32, handle: u32) -> Result<u64> {
         let address = self.file(file)?.address(handle)?;
         self.retain(address)?;
         Ok(address)
@@ -242,12 +242,12 @@ impl Card {
     }
 
     /// Gives back what `share` took.
-    pub fn unshare(&mut self, address: u64) {
+    pub(crate) fn unshare(&mut self, address: u64) {
         self.release(address);
     }
 
     /// A handle in this file for a buffer, the one it has if it has one.
-    pub fn adopt(&mut self, file: u32, address: u64) -> Result<u32> {
+    pub(crate) fn adopt(&mut self, file: u32, address: u64) -> Result<u32> {
         if let Some(handle) = self.file(file)?.addresses.get(&address) {
             return Ok(*handle);
         }
@@ -255,12 +255,12 @@ impl Card {
         Ok(self.file(file)?.add(address))
     }
 
-    pub fn name(&mut self, file: u32, handle: u32) -> Result<u32> {
+    pub(crate) fn name(&mut self, file: u32, handle: u32) -> Result<u32> {
         let address = self.file(file)?.address(handle)?;
         self.buffers.name(address).ok_or_else(|| Error::not_found("the buffer has ended"))
     }
 
-    pub fn open_name(&mut self, file: u32, name: u32) -> Result<GemInfo> {
+    pub(crate) fn open_name(&mut self, file: u32, name: u32) -> Result<GemInfo> {
         let address = self.buffers.by_name(name);
         let address = address.ok_or_else(|| Error::not_found(format!("there is no buffer named {name}")))?;
         let handle = self.adopt(file, address)?;
@@ -273,7 +273,13 @@ impl Card {
         Space { vram, gart }
     }
 
-    pub fn submit(&mut self, file: u32, channel: u32, uses: &[BufferUse], pushes: &[Push]) -> Result<Space> {
+    pub(crate) fn submit(
+        &mut self,
+        file: u32,
+        channel: u32,
+        uses: &[BufferUse],
+        pushes: &[Push],
+    ) -> Result<Space> {
         let open = self.files.get_mut(&file).ok_or_else(|| Error::not_found("the file is closed"))?;
         open.channel(channel)?;
         if uses.len() > MAX_BUFFERS || pushes.len() > MAX_PUSHES {
@@ -357,6 +363,10 @@ impl Card {
             channel.abandon();
         }
         let lost = channel.lost.clone();
+        let Device { frames, memory, .. } = &mut self.device;
+        if let Some(frames) = frames {
+            frames.end(memory);
+        }
         if let Some(recorder) = &mut self.recorder {
             recorder.after(&self.device.memory);
         }

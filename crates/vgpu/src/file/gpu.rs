@@ -1,31 +1,21 @@
 //! The card, and what a client does with it.
 
-use crate::device::{Device, MethodLocation, Written};
+use crate::device::{Device, Written};
 use crate::file::buffers::Buffers;
+use crate::file::calls::{BufferUse, ChannelFault, ChannelInfo, GemInfo, GemNew, Push, Space};
 use crate::file::card::Card;
+use crate::frames::{Frames, OnFrame};
 use crate::log::Log;
 use crate::shader::{KernelProfile, Launcher};
 use crate::trace::Recorder;
 use crate::{Backing, Error, ErrorKind};
 use nvir_base::Chip;
-use nvir_emu::Note;
 use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Who is told of faults.
 pub type OnFault = Box<dyn Fn(&ChannelFault) + Send + Sync>;
-
-/// What ended a channel.
-#[derive(Clone, Debug)]
-pub struct ChannelFault {
-    /// MethodLocation and reason, for people.
-    pub text: String,
-    /// The method that was executed.
-    pub place: MethodLocation,
-    /// What the kernel of a launch did wrong, by instruction; empty if no kernel was running.
-    pub found: Vec<Note>,
-}
 
 /// What card to make, and what to tell about it.
 pub struct Config {
@@ -49,6 +39,10 @@ pub struct Config {
     pub work_limit: u64,
     /// Gets each fault once, when it happens.
     pub on_fault: Option<OnFault>,
+    /// Gets each frame, when its submission has ended.
+    pub on_frame: Option<OnFrame>,
+    /// The only frame that is wanted, counted from 1; `None`: all.
+    pub frame: Option<u64>,
 }
 
 impl Config {
@@ -65,6 +59,8 @@ impl Config {
             launch: crate::shader::Options::default(),
             work_limit: crate::device::WORK_LIMIT,
             on_fault: None,
+            on_frame: None,
+            frame: None,
         }
     }
 }
@@ -86,86 +82,6 @@ pub struct File {
     id: u32,
 }
 
-/// What `CHANNEL_ALLOC` returns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChannelInfo {
-    /// Its number, in this file.
-    pub channel: u32,
-    /// Where push buffers may lie.
-    pub pushbuf_domains: u32,
-    /// The buffer of the channel's notifiers, which the client closes.
-    pub notifier_handle: u32,
-}
-
-/// What `GEM_NEW` asks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct GemNew {
-    /// Where it may lie: bits of [`crate::domain`].
-    pub domain: u32,
-    /// Bytes, rounded up to pages.
-    pub size: u64,
-    /// Of the GPU address; 0 is a page.
-    pub align: u32,
-    /// Kept for `GEM_INFO`: blocks of a tiled image.
-    pub tile_mode: u32,
-    /// Kept for `GEM_INFO`: bits 15:8 the memory kind.
-    pub tile_flags: u32,
-}
-
-/// What `GEM_NEW` and `GEM_INFO` return.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GemInfo {
-    /// In this file.
-    pub handle: u32,
-    /// Exactly one of VRAM and GART.
-    pub domain: u32,
-    /// Bytes.
-    pub size: u64,
-    /// The GPU address.
-    pub offset: u64,
-    /// What the client gives to `mmap` as the offset.
-    pub map_handle: u64,
-    /// As [`GemNew`] said.
-    pub tile_mode: u32,
-    /// As [`GemNew`] said.
-    pub tile_flags: u32,
-}
-
-/// A buffer that a submission names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BufferUse {
-    /// In this file.
-    pub handle: u32,
-    /// Where the card may read it. This and the next two are recorded and have no effect.
-    pub read_domains: u32,
-    /// Where the card may write it.
-    pub write_domains: u32,
-    /// Where it may lie.
-    pub valid_domains: u32,
-}
-
-/// One range of commands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Push {
-    /// Index into the submission's buffers.
-    pub bo_index: u32,
-    /// Bytes from the buffer's start.
-    pub offset: u64,
-    /// Bytes, without the flag that the kernel's interface has in bit 23.
-    pub bytes: u32,
-    /// That flag.
-    pub no_prefetch: bool,
-}
-
-/// Bytes that the buffers of one submission may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Space {
-    /// In video memory.
-    pub vram: u64,
-    /// In system memory that the card can address.
-    pub gart: u64,
-}
-
 /// A buffer on its way from one file to another; keeps it alive.
 pub struct SharedBuffer {
     gpu: Gpu,
@@ -183,6 +99,7 @@ impl Gpu {
     pub fn new(config: Config, backing: Box<dyn Backing>) -> Gpu {
         let mut device = Device::new(config.chip, Launcher::new(config.launch), config.clock);
         device.log = config.log.map(Log::new);
+        device.frames = config.on_frame.map(|tell| Frames::new(tell, config.frame));
         let recorder = config.trace.map(|to| Recorder::new(to, config.chip));
         let mut card = Card::new(
             device,
@@ -221,6 +138,11 @@ impl Gpu {
     /// What kernels did so far, in the order of their first launches.
     pub fn profile(&self) -> Vec<KernelProfile> {
         self.card().device.launcher.profile().to_vec()
+    }
+
+    /// What draws did so far, if they are profiled.
+    pub fn draw_profile(&self) -> crate::shader::DrawProfiles {
+        self.card().device.launcher.draws().clone()
     }
 
     /// For a process that was forked off: launches run on one thread from now on, since no other came along, and the

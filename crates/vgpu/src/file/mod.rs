@@ -2,5 +2,6 @@
 
 pub(crate) mod backing;
 pub(crate) mod buffers;
+pub(crate) mod calls;
 pub(crate) mod card;
 pub(crate) mod gpu;

@@ -1,7 +1,7 @@
 //! Images that engines draw into, as registers describe them.
 
-use super::transfer::{Blocks, ImageOperand};
-use crate::device::EngineResult;
+use super::operand::{Blocks, ImageOperand};
+use crate::result::EngineResult;
 use nvir_base::tiling::{Level, Order};
 
 /// The words that describe an image.
@@ -35,7 +35,7 @@ pub(crate) struct Surface {
 
 impl Words {
     /// A layer of the image, of texels of so many bytes.
-    pub fn layer(&self, layer: u32, texel: u64) -> EngineResult<Surface> {
+    pub(crate) fn layer(&self, layer: u32, texel: u64) -> EngineResult<Surface> {
         let rows = u64::from(self.height);
         let skip = u64::from(layer).wrapping_mul(self.layer_stride);
         if self.linear {
@@ -59,7 +59,7 @@ impl Words {
 
     /// Where a layer's texels lie: its address, how rows and blocks follow each other from there, and
     /// which slice of them it is.
-    pub fn level(&self, layer: u32, texel: u64) -> EngineResult<(u64, Level, u32)> {
+    pub(crate) fn level(&self, layer: u32, texel: u64) -> EngineResult<(u64, Level, u32)> {
         let surface = self.layer(layer, texel)?;
         Ok(match surface.operand {
             ImageOperand::Blocks { address, level, z, .. } => (address, level, z),

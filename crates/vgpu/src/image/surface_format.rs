@@ -56,44 +56,49 @@ impl From<Color> for SurfaceFormat {
 
 impl SurfaceFormat {
     /// The format with this number.
-    pub fn from_code(code: u32) -> Option<SurfaceFormat> {
+    pub(crate) fn from_code(code: u32) -> Option<SurfaceFormat> {
         Color::from_code(code).map(SurfaceFormat::from)
     }
 
+    /// What it stores.
+    pub(crate) fn color(&self) -> Color {
+        self.color
+    }
+
     /// As surfaces of kernels see it.
-    pub fn format(&self) -> Layout {
+    pub(crate) fn format(&self) -> Layout {
         self.color.format
     }
 
     /// Bytes of a texel.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.color.format.bytes() as usize
     }
 
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         self.color.format.kind
     }
 
     /// Channels are integers, which are never converted to or from fractions.
-    pub fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         matches!(self.kind(), Kind::Uint | Kind::Sint)
     }
 
     /// Whether red is all there is.
-    pub fn has_red_alone(&self) -> bool {
+    pub(crate) fn has_red_alone(&self) -> bool {
         self.color.alpha == Alpha::Plain && self.color.format.channels() == 1
     }
 
-    pub fn is_signed(&self) -> bool {
+    pub(crate) fn is_signed(&self) -> bool {
         self.kind() == Kind::Sint
     }
 
-    pub fn is_srgb(&self) -> bool {
+    pub(crate) fn is_srgb(&self) -> bool {
         self.color.srgb
     }
 
     /// Red, green, blue and alpha of the texel in the first bytes: bits of f32, or integers.
-    pub fn decode(&self, bytes: &[u8]) -> Channels {
+    pub(crate) fn decode(&self, bytes: &[u8]) -> Channels {
         let mut words = [[0u8; 4]; 4];
         for (word, part) in words.iter_mut().zip(bytes[..self.bytes()].chunks(4)) {
             word[..part.len()].copy_from_slice(part);
@@ -102,7 +107,7 @@ impl SurfaceFormat {
     }
 
     /// Writes the texel into the first bytes.
-    pub fn encode(&self, c: Channels, bytes: &mut [u8]) {
+    pub(crate) fn encode(&self, c: Channels, bytes: &mut [u8]) {
         let words = self.pack(c).map(u32::to_le_bytes);
         for (part, word) in bytes[..self.bytes()].chunks_mut(4).zip(words) {
             part.copy_from_slice(&word[..part.len()]);
@@ -111,7 +116,7 @@ impl SurfaceFormat {
 
     /// As [`SurfaceFormat::decode`], from words.
     #[inline]
-    pub fn unpack(&self, raw: Raw) -> Channels {
+    pub(crate) fn unpack(&self, raw: Raw) -> Channels {
         let bytes = raw[0].to_le_bytes();
         let fractions = || bytes.map(|b| f32::from(b) / 255.0);
         let mut c = match self.codec {
@@ -141,7 +146,7 @@ impl SurfaceFormat {
 
     /// As [`SurfaceFormat::encode`], to words. What the format ignores is written as one.
     #[inline]
-    pub fn pack(&self, mut c: Channels) -> Raw {
+    pub(crate) fn pack(&self, mut c: Channels) -> Raw {
         match self.color.alpha {
             Alpha::Plain => {}
             Alpha::Ignored => c[3] = if self.is_integer() { 1 } else { ONE },
@@ -166,7 +171,7 @@ impl SurfaceFormat {
     }
 
     /// As [`SurfaceFormat::pack`], many at once, where they are words that few instructions make.
-    pub fn pack_words<const N: usize>(&self, c: &[&[u32; N]; 4]) -> Option<[u32; N]> {
+    pub(crate) fn pack_words<const N: usize>(&self, c: &[&[u32; N]; 4]) -> Option<[u32; N]> {
         let (low, high) = match self.codec {
             Codec::Rgba8 => (0, 2),
             Codec::Bgra8 => (2, 0),
@@ -183,8 +188,22 @@ impl SurfaceFormat {
         Some(out)
     }
 
+    /// As [`SurfaceFormat::unpack`], many at once, where they are words of fractions.
+    pub(crate) fn unpack_words<const N: usize>(&self, raw: &[u32; N]) -> Option<[[f32; N]; 4]> {
+        if self.color.alpha != Alpha::Plain {
+            return None;
+        }
+        let byte = |shift: u32| raw.map(|word| (word >> shift & 0xff) as f32 / 255.0);
+        let [low, green, high, alpha] = [0, 8, 16, 24].map(byte);
+        match self.codec {
+            Codec::Rgba8 => Some([low, green, high, alpha]),
+            Codec::Bgra8 => Some([high, green, low, alpha]),
+            _ => None,
+        }
+    }
+
     /// The bits of the texel that these channels (r, g, b, a) occupy; those of ignored channels follow alpha.
-    pub fn mask_words(&self, channels: [bool; 4]) -> Raw {
+    pub(crate) fn mask_words(&self, channels: [bool; 4]) -> Raw {
         let mut stored = channels;
         if self.color.alpha == Alpha::Only {
             stored = [channels[3]; 4];
@@ -204,14 +223,17 @@ impl SurfaceFormat {
     }
 
     /// The same as bytes.
-    pub fn mask(&self, channels: [bool; 4]) -> Vec<u8> {
+    pub(crate) fn mask(&self, channels: [bool; 4]) -> Vec<u8> {
         let bytes = self.mask_words(channels).map(u32::to_le_bytes);
         bytes.as_flattened()[..self.bytes()].to_vec()
     }
 }
 
-/// The bytes of a texel of a depth buffer, and the bits of them that depth and stencil occupy, if they are to be written.
-pub(crate) fn zeta_texel(format: Zeta, depth: f32, stencil: u8, with: (bool, bool)) -> (Vec<u8>, Vec<u8>) {
+/// The bytes of a texel of a depth buffer, and the bits of them that depth and stencil occupy: of
+/// what is there to be written.
+pub(crate) fn zeta_texel(format: Zeta, depth: Option<f32>, stencil: Option<u8>) -> (Vec<u8>, Vec<u8>) {
+    let with = (depth.is_some(), stencil.is_some());
+    let (depth, stencil) = (depth.unwrap_or(0.0), stencil.unwrap_or(0));
     let fraction = |max: f64| (f64::from(depth.clamp(0.0, 1.0)) * max).round_ties_even() as u64;
     let s = u64::from(stencil);
     // Value and mask of depth, of stencil.
@@ -228,6 +250,19 @@ pub(crate) fn zeta_texel(format: Zeta, depth: f32, stencil: u8, with: (bool, boo
     let mask = pick(with.0, zm) | pick(with.1, sm);
     let part = |v: u64| v.to_le_bytes()[..format.bytes()].to_vec();
     (part(value), part(mask))
+}
+
+/// Depth and, where there is one, stencil of a texel of a depth buffer.
+pub(crate) fn zeta_values(format: Zeta, [low, high, ..]: Raw) -> (f32, Option<u8>) {
+    let fraction = |v: u32| (f64::from(v) / 16_777_215.0) as f32;
+    match format {
+        Zeta::Z32 => (f32::from_bits(low), None),
+        Zeta::Z16 => (low as f32 / 65535.0, None),
+        Zeta::S8Z24 => (fraction(low >> 8), Some(low as u8)),
+        Zeta::Z24X8 => (fraction(low & 0xff_ffff), None),
+        Zeta::Z24S8 => (fraction(low & 0xff_ffff), Some((low >> 24) as u8)),
+        Zeta::Z32S8 => (f32::from_bits(low), Some(high as u8)),
+    }
 }
 
 #[cfg(test)]
@@ -309,8 +344,9 @@ mod tests {
 
     #[test]
     fn depth_and_stencil() {
-        let of = |code, with| {
-            let (v, m) = zeta_texel(Zeta::from_code(code).unwrap(), 0.5, 0x81, with);
+        let of = |code, (depth, stencil): (bool, bool)| {
+            let (v, m) =
+                zeta_texel(Zeta::from_code(code).unwrap(), depth.then_some(0.5), stencil.then_some(0x81));
             let word = |b: Vec<u8>| b.iter().rev().fold(0u64, |v, b| v << 8 | u64::from(*b));
             (word(v), word(m))
         };
@@ -321,5 +357,12 @@ mod tests {
         assert_eq!(of(0x16, (true, true)), (0x8180_0000, 0xffff_ffff));
         assert_eq!(of(0x19, (false, true)), (0x81_0000_0000, 0xff_0000_0000));
         assert!(Zeta::from_code(0x18).is_none());
+        for format in Zeta::ALL {
+            let (texel, _) = zeta_texel(format, Some(0.25), Some(0x81));
+            let word =
+                |n: usize| texel.iter().skip(4 * n).take(4).rev().fold(0, |v, b| v << 8 | u32::from(*b));
+            let (depth, stencil) = zeta_values(format, [word(0), word(1), 0, 0]);
+            assert!((depth - 0.25).abs() < 1e-5 && stencil.is_none_or(|s| s == 0x81), "{format:?} {depth}");
+        }
     }
 }

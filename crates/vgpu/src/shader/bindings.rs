@@ -4,9 +4,9 @@ use nvir_emu::{self as emu, Launch};
 use nvir_hw::word::{BindTic, BindTsc, CbBind, StageCbBind};
 
 /// Constant banks that can be bound.
-pub const BANKS: usize = 32;
+pub(super) const BANKS: usize = 32;
 /// Texture and sampler slots: their numbers have 8 bits in the binding methods.
-pub const SLOTS: usize = 256;
+pub(super) const SLOTS: usize = 256;
 
 /// A constant bank: memory, read when a launch reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

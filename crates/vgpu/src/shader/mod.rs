@@ -9,7 +9,7 @@ mod tables;
 
 pub(crate) use bindings::bind_banks;
 pub use bindings::{Bank, Bindings};
-pub use report::{Failure, Kernel, KernelProfile, OnKernel};
+pub use report::{DrawProfile, DrawProfiles, Failure, Kernel, KernelProfile, OnKernel};
 pub(crate) use tables::Tables;
 
 use crate::Memory;
@@ -36,6 +36,8 @@ pub struct Options {
     pub submission_step_limit: u64,
     /// Threads that execute blocks; 0: as many as there are cores. Results do not depend on it.
     pub threads: usize,
+    /// What executes programs; `None`: the interpreter. Results do not depend on it.
+    pub engine: Option<&'static dyn emu::engine::Engine>,
     /// Gets each kernel when it is launched for the first time, and again when its code has changed.
     pub on_kernel: Option<OnKernel>,
     /// Gets what checkers report without stopping.
@@ -76,6 +78,7 @@ impl Default for Options {
             step_limit: STEP_LIMIT,
             submission_step_limit: 4 * STEP_LIMIT,
             threads: 1,
+            engine: None,
             on_kernel: None,
             on_note: None,
             on_progress: None,
@@ -93,6 +96,7 @@ impl fmt::Debug for Options {
             .field("step_limit", &self.step_limit)
             .field("submission_step_limit", &self.submission_step_limit)
             .field("threads", &self.threads)
+            .field("engine", &self.engine)
             .finish_non_exhaustive()
     }
 }
@@ -107,6 +111,7 @@ pub struct Launcher {
     /// Instructions that are left for this submission.
     steps: u64,
     kernels: Kernels,
+    draws: DrawProfiles,
 }
 
 /// Instructions that a launch executed.
@@ -120,7 +125,14 @@ impl Launcher {
     /// One that has launched nothing yet.
     pub fn new(options: Options) -> Launcher {
         let steps = options.submission_step_limit;
-        Launcher { options, code: CodeCache::default(), clock: 0, steps, kernels: Kernels::default() }
+        Launcher {
+            options,
+            code: CodeCache::default(),
+            clock: 0,
+            steps,
+            kernels: Kernels::default(),
+            draws: DrawProfiles::default(),
+        }
     }
 
     /// A submission begins.
@@ -156,6 +168,30 @@ impl Launcher {
         self.kernels.count(program, stage, address);
     }
 
+    /// A draw has ended.
+    pub(crate) fn ended(&mut self, draw: &DrawProfile) {
+        if self.options.profile {
+            self.draws.add(draw);
+        }
+    }
+
+    /// What draws did so far, if they are profiled.
+    pub fn draws(&self) -> &DrawProfiles {
+        &self.draws
+    }
+
+    /// Whether reads of what nobody gave are reported.
+    pub(crate) fn checks_definedness(&self) -> bool {
+        self.options.checks.init
+    }
+
+    /// Reports what is no fault of a program.
+    pub(crate) fn note(&mut self, note: &Note) {
+        if let Some(on_note) = &mut self.options.on_note {
+            on_note(note);
+        }
+    }
+
     /// Gives a launch what all of this card's have.
     pub(crate) fn prepare(&self, launch: &mut Launch<'_>) {
         launch.zero_beyond_banks = !self.options.strict_constants;
@@ -184,6 +220,7 @@ impl Launcher {
             threads: options.threads,
             progress: options.on_progress.is_some().then_some(&running),
             profile: options.profile,
+            engine: options.engine.map(|e| e as _),
             ..emu::Options::default()
         };
         let result = execute(&mut how);
@@ -210,6 +247,7 @@ impl Launcher {
     pub(crate) fn forked(&mut self) {
         self.options.threads = 1;
         self.kernels = Kernels::default();
+        self.draws = DrawProfiles::default();
     }
 
     /// What kernels did so far, in the order of their first launches.

@@ -104,6 +104,66 @@ pub struct KernelProfile {
     pub profile: Option<Profile>,
 }
 
+/// What a draw did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DrawProfile {
+    /// Counted from 1 in the channel, as faults and the log count.
+    pub number: u64,
+    /// The primitives that it draws.
+    pub what: &'static str,
+    /// Vertices that were drawn, as often as they were named.
+    pub vertices: u64,
+    /// Primitives of these.
+    pub primitives: u64,
+    /// Pixels that the fragment program ran for; for each sample, where it runs so.
+    pub fragments: u64,
+    /// Instructions of threads by stage: vertex, tessellation control and evaluation, geometry, fragment.
+    pub instructions: [u64; 5],
+}
+
+impl DrawProfile {
+    /// Instructions of all stages.
+    pub fn all_instructions(&self) -> u64 {
+        self.instructions.iter().sum()
+    }
+}
+
+/// Draws whose profiles are kept: those with the most instructions.
+const MAX_DRAWS: usize = 20;
+
+/// What draws did.
+#[derive(Clone, Default, Debug)]
+pub struct DrawProfiles {
+    /// How many there were.
+    pub count: u64,
+    /// What all of them did: vertices, primitives, fragments.
+    pub vertices: u64,
+    /// See `vertices`.
+    pub primitives: u64,
+    /// See `vertices`.
+    pub fragments: u64,
+    /// Instructions of threads.
+    pub instructions: u64,
+    /// Those with the most instructions, and of equal ones the first, in this order.
+    pub heaviest: Vec<DrawProfile>,
+}
+
+impl DrawProfiles {
+    pub(super) fn add(&mut self, draw: &DrawProfile) {
+        self.count += 1;
+        self.vertices += draw.vertices;
+        self.primitives += draw.primitives;
+        self.fragments += draw.fragments;
+        let all = draw.all_instructions();
+        self.instructions += all;
+        let at = self.heaviest.partition_point(|d| d.all_instructions() >= all);
+        if at < MAX_DRAWS {
+            self.heaviest.insert(at, draw.clone());
+            self.heaviest.truncate(MAX_DRAWS);
+        }
+    }
+}
+
 /// Kernels that are remembered at most: those of programs that make new ones without end are forgotten.
 const MAX_KERNELS: usize = 4096;
 
@@ -117,7 +177,7 @@ pub(super) struct Kernels {
 
 impl Kernels {
     /// A launch of a kernel begins.
-    pub fn launched(
+    pub(super) fn launched(
         &mut self,
         kernel: &Kernel<'_>,
         program: &Arc<Program>,
@@ -132,7 +192,7 @@ impl Kernels {
     }
 
     /// Counts a launch of a program; whether it is the first.
-    pub fn count(&mut self, program: &Arc<Program>, stage: Stage, address: u64) -> bool {
+    pub(super) fn count(&mut self, program: &Arc<Program>, stage: Stage, address: u64) -> bool {
         let key = Arc::as_ptr(program) as usize;
         if let Some(&at) = self.index.get(&key) {
             self.all[at].launches += 1;
@@ -153,7 +213,7 @@ impl Kernels {
         true
     }
 
-    pub fn ran(&mut self, program: &Program, stats: Stats) {
+    pub(super) fn ran(&mut self, program: &Program, stats: Stats) {
         let Some(&at) = self.index.get(&(std::ptr::from_ref(program) as usize)) else { return };
         let kernel = &mut self.all[at];
         kernel.warp_instructions += stats.warp_instructions;
@@ -163,7 +223,7 @@ impl Kernels {
         }
     }
 
-    pub fn profile(&self) -> &[KernelProfile] {
+    pub(super) fn profile(&self) -> &[KernelProfile] {
         &self.all
     }
 }

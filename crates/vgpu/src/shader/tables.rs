@@ -53,7 +53,7 @@ impl Table {
 
 impl<'a> Tables<'a> {
     /// Those that a class's registers name.
-    pub fn new(chip: Chip, regs: &Registers, bindings: &'a Bindings) -> Tables<'a> {
+    pub(crate) fn new(chip: Chip, regs: &Registers, bindings: &'a Bindings) -> Tables<'a> {
         let fermi = chip == Chip::Gf100;
         Tables {
             chip,

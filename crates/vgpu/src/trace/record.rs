@@ -2,7 +2,7 @@
 
 use super::has_contents;
 use crate::Memory;
-use crate::file::gpu::{BufferUse, GemNew, Push};
+use crate::file::calls::{BufferUse, GemNew, Push};
 use crate::log::Log;
 use nvir_base::Chip;
 use std::collections::BTreeMap;
@@ -28,18 +28,18 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(to: Box<dyn Write + Send>, chip: Chip) -> Recorder {
+    pub(crate) fn new(to: Box<dyn Write + Send>, chip: Chip) -> Recorder {
         let mut recorder = Recorder { to: Log::new(to), known: BTreeMap::new() };
         recorder.to.line(format_args!("trace 1\nchip {:x}", chip.chipset()));
         recorder
     }
 
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.to.flush();
     }
 
     /// GEM_NEW.
-    pub fn buffer(&mut self, handle: u32, address: u64, bytes: u64, asked: &GemNew) {
+    pub(crate) fn buffer(&mut self, handle: u32, address: u64, bytes: u64, asked: &GemNew) {
         let GemNew { domain, tile_mode, tile_flags, align, .. } = asked;
         self.to.line(format_args!(
             "bo {handle} va {address:x} size {bytes:x} domain {domain:x} tile_mode {tile_mode:x} tile_flags {tile_flags:x} align {align:x}"
@@ -49,24 +49,24 @@ impl Recorder {
     }
 
     /// The end of a buffer.
-    pub fn free(&mut self, address: u64) {
+    pub(crate) fn free(&mut self, address: u64) {
         if let Some(known) = self.known.remove(&address) {
             self.to.line(format_args!("free {} va {address:x}", known.handle));
         }
     }
 
     /// GROBJ_ALLOC.
-    pub fn object(&mut self, handle: u32, class: u32) {
+    pub(crate) fn object(&mut self, handle: u32, class: u32) {
         self.to.line(format_args!("object {handle:x} class {class:x}"));
     }
 
     /// What the processor wrote since the last look.
-    pub fn before(&mut self, memory: &Memory) {
+    pub(crate) fn before(&mut self, memory: &Memory) {
         self.changes(memory, "cpu");
     }
 
     /// A submission with the ranges of its commands: address and bytes.
-    pub fn submission(
+    pub(crate) fn submission(
         &mut self,
         memory: &Memory,
         index: u64,
@@ -89,7 +89,7 @@ impl Recorder {
     }
 
     /// What the submission changed.
-    pub fn after(&mut self, memory: &Memory) {
+    pub(crate) fn after(&mut self, memory: &Memory) {
         self.changes(memory, "gpu");
     }
 

@@ -6,7 +6,7 @@ use nvir_hw::qmd::Qmd;
 use nvir_hw::window;
 
 /// Machine code of lines that stand at a code address, with scheduling words where the chip has them.
-pub fn assemble(chip: Chip, at: u32, lines: &[impl AsRef<str>]) -> Vec<u64> {
+pub(crate) fn assemble(chip: Chip, at: u32, lines: &[impl AsRef<str>]) -> Vec<u64> {
     let schedule = match chip {
         Chip::Gf100 => None,
         Chip::Gk104 => Some(0x2000_0000_0000_0007),
@@ -24,13 +24,13 @@ pub fn assemble(chip: Chip, at: u32, lines: &[impl AsRef<str>]) -> Vec<u64> {
 }
 
 /// The same as bytes.
-pub fn bytes(chip: Chip, at: u32, lines: &[impl AsRef<str>]) -> Vec<u8> {
+pub(crate) fn bytes(chip: Chip, at: u32, lines: &[impl AsRef<str>]) -> Vec<u8> {
     assemble(chip, at, lines).iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// Where a launch finds its code, its tables and its descriptor.
 #[derive(Clone, Copy)]
-pub struct Places {
+pub(crate) struct Places {
     pub code: u64,
     /// 2048 TIC entries, and the TSC entries behind them.
     pub tables: u64,
@@ -40,7 +40,7 @@ pub struct Places {
 
 impl Places {
     /// Registers of the compute class, with the windows of shared and local memory as Mesa has them.
-    pub fn registers(&self) -> [(u32, u32); 12] {
+    pub(crate) fn registers(&self) -> [(u32, u32); 12] {
         let (code, tables) = (self.code, self.tables);
         let tsc = tables + 0x1_0000;
         [
@@ -62,7 +62,7 @@ impl Places {
 
 /// What is launched.
 #[derive(Clone, Copy)]
-pub struct Grid {
+pub(crate) struct Grid {
     pub entry: u32,
     pub grid: [u32; 3],
     pub block: [u32; 3],
@@ -73,12 +73,12 @@ pub struct Grid {
 
 impl Grid {
     /// One thread of the kernel at a code address.
-    pub const fn at(entry: u32) -> Grid {
+    pub(crate) const fn at(entry: u32) -> Grid {
         Grid { entry, grid: [1; 3], block: [1; 3], gprs: 32, shared: 0, local: 0 }
     }
 
     /// Registers of GF100's class.
-    pub fn registers(&self) -> [(u32, u32); 8] {
+    pub(crate) fn registers(&self) -> [(u32, u32); 8] {
         let ([gx, gy, gz], [bx, by, bz]) = (self.grid, self.block);
         [
             (fermi_compute::GRIDDIM_YX, gx | gy << 16),
@@ -93,7 +93,7 @@ impl Grid {
     }
 
     /// Says it in a descriptor.
-    pub fn describe(&self, descriptor: &mut Qmd) {
+    pub(crate) fn describe(&self, descriptor: &mut Qmd) {
         descriptor.set_grid(self.grid).set_block(self.block).set(Qmd::PROGRAM_OFFSET, self.entry);
         descriptor.set(Qmd::SHARED_MEMORY_SIZE, self.shared).set(Qmd::REGISTER_COUNT, self.gprs);
         descriptor.set(Qmd::SHADER_LOCAL_MEMORY_LOW_SIZE, self.local);

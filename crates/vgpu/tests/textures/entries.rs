@@ -55,6 +55,8 @@ fn samplers_field_by_field() {
         (Tsc { min: 2, ..NEAREST }, Sampler { min: Filter::Linear, ..expected }),
         (Tsc { mip: 2, ..NEAREST }, Sampler { mip: MipFilter::Nearest, ..expected }),
         (Tsc { mip: 3, ..NEAREST }, Sampler { mip: MipFilter::Linear, ..expected }),
+        (Tsc { anisotropy: 3, ..NEAREST }, Sampler { max_anisotropy: 6, ..expected }),
+        (Tsc { anisotropy: 7, ..NEAREST }, Sampler { max_anisotropy: 16, ..expected }),
         (Tsc { bias: 0xfff, ..NEAREST }, Sampler { lod_bias: max, ..expected }),
         (Tsc { bias: -0x1000, ..NEAREST }, Sampler { lod_bias: -16.0, ..expected }),
         (Tsc { lod: [1, 0x180], ..NEAREST }, Sampler { min_lod: 1.0 / 256.0, max_lod: 1.5, ..expected }),
@@ -69,9 +71,9 @@ fn samplers_field_by_field() {
     let both = Tsc { seamless: true, unnormalized: true, ..NEAREST };
     assert_eq!(of(both), Sampler { seamless: true, unnormalized: true, ..expected });
     assert_eq!(tsc::sampler(Chip::Gf100, &nvir_hw::tsc::Tsc(both.words())), expected);
-    // Anisotropy, and how exactly levels are chosen, change nothing here.
+    // How exactly levels are chosen changes nothing here.
     let mut words = LINEAR.words();
-    (words[0], words[1]) = (words[0] | 7 << 20, words[1] | 0x1f << 26);
+    words[1] |= 0x1f << 26;
     assert_eq!(tsc::sampler(Chip::Gk110, &nvir_hw::tsc::Tsc(words)), of(LINEAR));
 }
 

@@ -4,13 +4,13 @@ use crate::rig::{self, FLOAT, NEAREST, Random, Rig, SINT, SNORM, TEXELS, Tic, UI
 
 /// What a channel is, with the tolerance of its comparison.
 #[derive(Clone, Copy)]
-pub enum Value {
+pub(crate) enum Value {
     Bits(u32),
     Real(f64),
 }
 
 /// A component's value by the documents.
-pub fn component(raw: u32, bits: u32, kind: u32) -> Value {
+pub(crate) fn component(raw: u32, bits: u32, kind: u32) -> Value {
     let signed = ((raw << (32 - bits)) as i32 >> (32 - bits)) as f64;
     let most = |bits: u32| ((1u64 << bits) - 1) as f64;
     match (kind, bits) {
@@ -40,7 +40,7 @@ fn linear(srgb: f64) -> f64 {
     if srgb <= 0.04045 { srgb / 12.92 } else { ((srgb + 0.055) / 1.055).powf(2.4) }
 }
 
-pub fn check(got: u32, wanted: &Value, what: &str) {
+pub(crate) fn check(got: u32, wanted: &Value, what: &str) {
     match *wanted {
         Value::Bits(bits) => assert_eq!(got, bits, "{what}"),
         Value::Real(v) => {
@@ -52,7 +52,7 @@ pub fn check(got: u32, wanted: &Value, what: &str) {
     }
 }
 
-pub fn field(texel: &[u8], low: u32, bits: u32) -> u32 {
+pub(crate) fn field(texel: &[u8], low: u32, bits: u32) -> u32 {
     (0..bits).map(|n| u32::from(texel[((low + n) / 8) as usize] >> ((low + n) % 8) & 1) << n).sum()
 }
 

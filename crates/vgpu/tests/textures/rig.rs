@@ -2,24 +2,25 @@
 
 use crate::common::kernel::{self, Grid, Places};
 use nvir::Chip;
-pub use nvir::random::Random;
+pub(crate) use nvir::random::Random;
 use nvir_hw::qmd::Qmd;
 use nvir_vgpu::compute::{self, Context, State};
-use nvir_vgpu::shader::{Bank, Failure, Launcher, Options};
+pub(crate) use nvir_vgpu::shader::Options;
+use nvir_vgpu::shader::{Bank, Failure, Launcher};
 use nvir_vgpu::{Memory, Words};
 
 const CODE: u64 = 0x1_0000_0000;
 const DESCRIPTOR: u64 = 0x1_1000_0000;
 /// The driver's constants: c7, and c15 on GF100.
-pub const CONSTANTS: u64 = 0x1_2000_0000;
+pub(crate) const CONSTANTS: u64 = 0x1_2000_0000;
 const TABLES: u64 = 0x1_3000_0000;
 const IN: u64 = 0x1_4000_0000;
 const OUT: u64 = 0x1_5000_0000;
 /// Where texels lie: with bits in the upper word.
-pub const TEXELS: u64 = 0x21_6000_0000;
+pub(crate) const TEXELS: u64 = 0x21_6000_0000;
 const TEXEL_BYTES: u64 = 8 << 20;
 /// Lookups of a launch, at most.
-pub const MAX_LOOKUPS: usize = 1 << 16;
+pub(crate) const MAX_LOOKUPS: usize = 1 << 16;
 const ENTRY: u32 = 0x1000;
 /// Entries of the tables.
 const TIC: u32 = 5;
@@ -30,7 +31,7 @@ const SAMPLER: usize = 6;
 
 /// An entry of the TIC table.
 #[derive(Clone, Copy, Debug)]
-pub struct Tic {
+pub(crate) struct Tic {
     pub sizes: u32,
     pub types: [u32; 4],
     pub sources: [u32; 4],
@@ -48,16 +49,18 @@ pub struct Tic {
     pub last: u32,
     pub view: [u32; 2],
     pub mode: u32,
+    /// The code of the most places of a filter.
+    pub anisotropy: u32,
 }
 
-pub const SNORM: u32 = 1;
-pub const UNORM: u32 = 2;
-pub const SINT: u32 = 3;
-pub const UINT: u32 = 4;
-pub const FLOAT: u32 = 7;
+pub(crate) const SNORM: u32 = 1;
+pub(crate) const UNORM: u32 = 2;
+pub(crate) const SINT: u32 = 3;
+pub(crate) const UINT: u32 = 4;
+pub(crate) const FLOAT: u32 = 7;
 
 /// R32_UINT in blocks, of two dimensions.
-pub const WORDS: Tic = Tic {
+pub(crate) const WORDS: Tic = Tic {
     sizes: 0x0f,
     types: [UINT; 4],
     sources: [2, 0, 0, 6],
@@ -71,10 +74,11 @@ pub const WORDS: Tic = Tic {
     last: 0,
     view: [0, 0],
     mode: 0,
+    anisotropy: 0,
 };
 
 impl Tic {
-    pub fn words(&self) -> [u32; 8] {
+    pub(crate) fn words(&self) -> [u32; 8] {
         let list = |v: [u32; 4], low: usize| (0..4).map(|i| v[i] << (low + 3 * i)).sum::<u32>();
         // Bits 12, 28 and 30 of word 2, 31 of word 4 and what Mesa puts into words 3 and 6 are about quality.
         [
@@ -91,7 +95,7 @@ impl Tic {
             self.pitch.unwrap_or(0) | 0x30_0000,
             self.size[0] | 1 << 31,
             self.size[1] | self.size[2] << 16 | self.last << 28,
-            0x0300_0000,
+            0x0300_0000 | self.anisotropy << 27,
             self.view[0] | self.view[1] << 4 | self.mode << 12,
         ]
     }
@@ -99,7 +103,7 @@ impl Tic {
 
 /// An entry of the TSC table.
 #[derive(Clone, Copy, Debug)]
-pub struct Tsc {
+pub(crate) struct Tsc {
     pub wrap: [u32; 3],
     pub compare: Option<u32>,
     /// 1 nearest, 2 linear.
@@ -109,6 +113,8 @@ pub struct Tsc {
     pub mip: u32,
     pub seamless: bool,
     pub unnormalized: bool,
+    /// The code of the most places of a filter.
+    pub anisotropy: u32,
     /// In units of 1/256.
     pub bias: i32,
     pub lod: [u32; 2],
@@ -116,7 +122,7 @@ pub struct Tsc {
 }
 
 /// Nearest, to the edge.
-pub const NEAREST: Tsc = Tsc {
+pub(crate) const NEAREST: Tsc = Tsc {
     wrap: [2; 3],
     compare: None,
     mag: 1,
@@ -124,19 +130,21 @@ pub const NEAREST: Tsc = Tsc {
     mip: 1,
     seamless: false,
     unnormalized: false,
+    anisotropy: 0,
     bias: 0,
     lod: [0, 0xfff],
     border: [0; 4],
 };
 
 /// Linear, to the edge.
-pub const LINEAR: Tsc = Tsc { mag: 2, min: 2, ..NEAREST };
+pub(crate) const LINEAR: Tsc = Tsc { mag: 2, min: 2, ..NEAREST };
 
 impl Tsc {
-    pub fn words(&self) -> [u32; 8] {
+    pub(crate) fn words(&self) -> [u32; 8] {
         let [u, v, p] = self.wrap;
         let mut words = [0; 8];
-        words[0] = u | v << 3 | p << 6 | self.compare.map_or(0, |c| 1 << 9 | c << 10);
+        words[0] = u | v << 3 | p << 6 | self.anisotropy << 20;
+        words[0] |= self.compare.map_or(0, |c| 1 << 9 | c << 10);
         words[1] = self.mag | self.min << 4 | self.mip << 6 | (self.bias as u32 & 0x1fff) << 12;
         words[1] |= u32::from(self.seamless) << 9 | u32::from(self.unnormalized) << 25;
         words[2] = self.lod[0] | self.lod[1] << 12;
@@ -147,7 +155,7 @@ impl Tsc {
 
 /// Operands of one lookup, by role.
 #[derive(Clone, Default, Debug)]
-pub struct Place {
+pub(crate) struct Place {
     pub layer: Option<u32>,
     pub coord: Vec<u32>,
     /// Sample or level, offset, reference.
@@ -157,22 +165,22 @@ pub struct Place {
 }
 
 /// A place of whole coordinates.
-pub fn at(coord: &[u32]) -> Place {
+pub(crate) fn at(coord: &[u32]) -> Place {
     Place { coord: coord.to_vec(), ..Place::default() }
 }
 
 /// A place of coordinates from 0 to 1.
-pub fn point(coord: &[f32]) -> Place {
+pub(crate) fn point(coord: &[f32]) -> Place {
     at(&coord.iter().map(|c| c.to_bits()).collect::<Vec<_>>())
 }
 
 impl Place {
-    pub fn layer(mut self, layer: u32) -> Place {
+    pub(crate) fn layer(mut self, layer: u32) -> Place {
         self.layer = Some(layer);
         self
     }
 
-    pub fn with(mut self, word: u32) -> Place {
+    pub(crate) fn with(mut self, word: u32) -> Place {
         self.rest.push(word);
         self
     }
@@ -189,7 +197,7 @@ impl Place {
     }
 }
 
-pub struct Rig {
+pub(crate) struct Rig {
     pub chip: Chip,
     state: State,
     pub memory: Memory,
@@ -197,7 +205,11 @@ pub struct Rig {
 }
 
 impl Rig {
-    pub fn new(chip: Chip) -> Rig {
+    pub(crate) fn new(chip: Chip) -> Rig {
+        Rig::with(chip, Options::default())
+    }
+
+    pub(crate) fn with(chip: Chip, options: Options) -> Rig {
         let mut memory = Memory::new();
         for (base, size) in [
             (CODE, 0x1_0000),
@@ -219,17 +231,17 @@ impl Rig {
         state.bindings.samplers[SAMPLER] = Some(TSC);
         memory.set_word(CONSTANTS + 0x28, TIC | TSC << 20).expect("mapped");
         state.bindings.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
-        Rig { chip, state, memory, launcher: Launcher::new(Options::default()) }
+        Rig { chip, state, memory, launcher: Launcher::new(options) }
     }
 
-    pub fn bind(&mut self, tic: &Tic, tsc: &Tsc) {
+    pub(crate) fn bind(&mut self, tic: &Tic, tsc: &Tsc) {
         self.memory.write_words(TABLES + 32 * u64::from(TIC), &tic.words()).expect("mapped");
         let at = TABLES + 0x1_0000 + 32 * u64::from(TSC);
         self.memory.write_words(at, &tsc.words()).expect("mapped");
     }
 
     /// Writes a register of the compute class.
-    pub fn set(&mut self, register: u32, value: u32) {
+    pub(crate) fn set(&mut self, register: u32, value: u32) {
         self.state.regs.set(register, value);
     }
 
@@ -248,7 +260,13 @@ impl Rig {
     }
 
     /// Runs compiled code.
-    pub fn run(&mut self, code: &[u64], gprs: u32, grid: [u32; 3], block: [u32; 3]) -> Result<(), Failure> {
+    pub(crate) fn run(
+        &mut self,
+        code: &[u64],
+        gprs: u32,
+        grid: [u32; 3],
+        block: [u32; 3],
+    ) -> Result<(), Failure> {
         let bytes: Vec<u8> = code.iter().flat_map(|w| w.to_le_bytes()).collect();
         self.memory.write(CODE, &bytes).expect("mapped");
         self.launch(0, gprs, grid, block)
@@ -260,7 +278,12 @@ impl Rig {
     }
 
     /// What each lookup gives: `what` is the instruction with its suffixes, `shape` its word (`2D`).
-    pub fn try_look(&mut self, what: &str, shape: &str, places: &[Place]) -> Result<Vec<[u32; 4]>, Failure> {
+    pub(crate) fn try_look(
+        &mut self,
+        what: &str,
+        shape: &str,
+        places: &[Place],
+    ) -> Result<Vec<[u32; 4]>, Failure> {
         assert!(places.len() <= MAX_LOOKUPS);
         let second = places[0].runs(self.chip)[1].len();
         let numbers = match self.chip {
@@ -309,24 +332,24 @@ impl Rig {
     }
 
     /// The same where nothing fails.
-    pub fn look(&mut self, what: &str, shape: &str, places: &[Place]) -> Vec<[u32; 4]> {
+    pub(crate) fn look(&mut self, what: &str, shape: &str, places: &[Place]) -> Vec<[u32; 4]> {
         self.try_look(what, shape, places).unwrap_or_else(|e| panic!("{} {what} {shape}: {e}", self.chip))
     }
 
     /// The same as floats.
-    pub fn floats(&mut self, what: &str, shape: &str, places: &[Place]) -> Vec<[f32; 4]> {
+    pub(crate) fn floats(&mut self, what: &str, shape: &str, places: &[Place]) -> Vec<[f32; 4]> {
         self.look(what, shape, places).into_iter().map(|t| t.map(f32::from_bits)).collect()
     }
 }
 
 /// For each chip.
-pub fn each(mut f: impl FnMut(&mut Rig)) {
+pub(crate) fn each(mut f: impl FnMut(&mut Rig)) {
     Chip::ALL.iter().for_each(|&chip| f(&mut Rig::new(chip)));
 }
 
 /// An image in blocks, as Mesa lays it out.
 #[derive(Clone, Debug)]
-pub struct Image {
+pub(crate) struct Image {
     /// Bytes of a texel, or of a block of compressed ones.
     pub bytes: u32,
     /// Texels, or blocks.
@@ -338,14 +361,14 @@ pub struct Image {
 }
 
 impl Image {
-    pub fn extent(&self, level: u32) -> [u32; 3] {
+    pub(crate) fn extent(&self, level: u32) -> [u32; 3] {
         let [w, h, d] = self.size;
         let mip = |v: u32| (v >> level).max(1);
         [mip(w), mip(h), if self.three_d { mip(d) } else { d }]
     }
 
     /// The block size of a level, as the driver codes it.
-    pub fn tile(&self, level: u32) -> u32 {
+    pub(crate) fn tile(&self, level: u32) -> u32 {
         let [_, h, d] = self.extent(level);
         let rows = h << self.samples[1];
         let high = [8, 16, 32, 64].iter().filter(|&&limit| rows > limit).count() as u32 * 0x10;
@@ -368,7 +391,7 @@ impl Image {
         self.row_bytes(level).next_multiple_of(64) * rows * deep
     }
 
-    pub fn layer_bytes(&self) -> u64 {
+    pub(crate) fn layer_bytes(&self) -> u64 {
         let tile = self.tile(0);
         (0..self.levels)
             .map(|l| self.level_bytes(l))
@@ -377,7 +400,7 @@ impl Image {
     }
 
     /// Bytes from the image's start to a texel (with samples: to one of the grid); z is the slice or the layer.
-    pub fn offset(&self, level: u32, [x, y, z]: [u32; 3]) -> u64 {
+    pub(crate) fn offset(&self, level: u32, [x, y, z]: [u32; 3]) -> u64 {
         let start: u64 = (0..level).map(|l| self.level_bytes(l)).sum();
         let (layer, z) = if self.three_d { (0, u64::from(z)) } else { (u64::from(z), 0) };
         let (x, y) = (u64::from(x) * u64::from(self.bytes), u64::from(y));

@@ -1,8 +1,10 @@
 //! Filters, wraps, levels of detail, comparisons and gathers, against what OpenGL's specification says.
 
 use crate::rig::{
-    self, FLOAT, Image, LINEAR, NEAREST, Place, Random, Rig, SINT, TEXELS, Tic, Tsc, UNORM, WORDS, at, point,
+    self, FLOAT, Image, LINEAR, NEAREST, Options, Place, Random, Rig, SINT, TEXELS, Tic, Tsc, UNORM, WORDS,
+    at, point,
 };
+use nvir::Chip;
 
 /// An image of one float a texel, multiples of 1/16, so that sums of a filter are exact.
 struct Floats {
@@ -293,6 +295,43 @@ fn biases_and_derivatives_give_a_level_of_detail() {
         let got: Vec<f32> = rig.floats("TXD", "2D", &places).iter().map(|t| t[0]).collect();
         assert_eq!(got[..2], [0.0, 2.0], "{}", rig.chip);
         assert!((got[2] - 5f32.log2()).abs() < 1e-5 && got[3] == 0.0, "{got:?}");
+        // Filters that look at several places need less of it: 4 to 1, and 2 to 1 at most.
+        for (anisotropy, level) in [(2, 0.0), (1, 1.0)] {
+            rig.bind(&tic, &Tsc { mip: 3, anisotropy, ..LINEAR });
+            assert_eq!(rig.floats("TXD", "2D", &places[1..2])[0][0], level, "{}", rig.chip);
+        }
+    });
+}
+
+/// How a driver takes the mean of 8 samples: texels of a grid of 4 by 2.
+#[test]
+fn long_footprints_are_filtered_at_several_places() {
+    let mut random = Random::new(37);
+    rig::each(|rig| {
+        let floats = Floats::new(rig, &mut random, [16, 8, 1], false);
+        let derived = |x: f32, y: f32, d: [f32; 4]| Place {
+            derivatives: d.map(f32::to_bits).to_vec(),
+            ..point(&[x, y])
+        };
+        let (step, turned) = ([4.0, 0.0, 0.0, 2.0], [0.0, 2.0, 4.0, 0.0]);
+        let mean = |x: std::ops::Range<i64>, y: std::ops::Range<i64>| {
+            let texels: Vec<f64> =
+                y.flat_map(|y| x.clone().map(move |x| [x, y, 0])).map(|at| floats.texel(at)).collect();
+            (texels.iter().sum::<f64>() / texels.len() as f64) as f32
+        };
+        let tic = Tic { normalized: false, ..floats.tic(1) };
+        let places = [derived(6.0, 3.0, step), derived(8.0, 4.0, turned), derived(6.0, 3.0, [0.0; 4])];
+        let red = |rig: &mut Rig| rig.floats("TXD", "2D", &places).iter().map(|t| t[0]).collect::<Vec<_>>();
+        rig.bind(&Tic { anisotropy: 1, ..tic }, &LINEAR);
+        assert_eq!(red(rig), [mean(4..8, 2..4), mean(7..9, 2..6), mean(5..7, 2..4)], "{}", rig.chip);
+        rig.bind(&Tic { anisotropy: 1, ..tic }, &NEAREST);
+        assert_eq!(red(rig)[0], floats.texel([6, 3, 0]) as f32, "{}", rig.chip);
+        // The sampler may ask for it, too.
+        rig.bind(&tic, &Tsc { anisotropy: 1, ..LINEAR });
+        assert_eq!(red(rig)[0], mean(4..8, 2..4), "{}", rig.chip);
+        // One place only.
+        rig.bind(&tic, &LINEAR);
+        assert_eq!(red(rig)[0], mean(5..7, 2..4), "{}", rig.chip);
     });
 }
 
@@ -371,4 +410,50 @@ fn texels_without_memory_are_zero() {
         rig.bind(&Tic { address: 0x55_0000_0000, size: [4, 4, 1], ..WORDS }, &NEAREST);
         assert_eq!(rig.look("TLD.LZ", "2D", &[at(&[1, 1])])[0][0], 0);
     });
+}
+
+/// Checkers look at every access, so that no lookup takes a shorter way.
+#[test]
+fn plain_textures_give_what_the_rules_for_all_give() {
+    let mut watched = Options::default();
+    watched.checks.global_race = true;
+    let mut rigs = [Rig::new(Chip::Gk110), Rig::with(Chip::Gk110, watched)];
+    let random = &mut Random::new(11);
+    let size = [13, 6, 1];
+    let places: Vec<Place> = (0..600)
+        .map(|n| match n {
+            // Far outside, on texels, between them, none.
+            0 => point(&[1e20, -1e20]),
+            1 => point(&[f32::NAN, 0.5]),
+            2 => point(&[f32::INFINITY, -0.0]),
+            _ if n % 3 == 0 => point(&[0, 1].map(|i| random.below(64) as f32 / (2 * size[i]) as f32 - 1.0)),
+            _ => point(&[0; 2].map(|_| random.below(1 << 20) as f32 / (1 << 18) as f32 - 1.5)),
+        })
+        .collect();
+    let levels = places.iter().map(|p| p.clone().with((random.below(40) as f32 / 8.0 - 1.0).to_bits()));
+    let levels: Vec<Place> = levels.collect();
+    // R8, RG8, RGBA8 with its components in order, exchanged, and constant.
+    let formats =
+        [(0x1d, 1, [2, 0, 0, 7]), (0x18, 2, [2, 3, 0, 7]), (0x8, 4, [2, 3, 4, 5]), (0x8, 4, [4, 6, 2, 7])];
+    for (sizes, bytes, sources) in formats {
+        let image = Image { bytes, size, levels: 3, three_d: false, samples: [0; 2] };
+        let words: Vec<u32> = (0..image.layer_bytes() / 4).map(|_| random.word() as u32).collect();
+        for wrap in 0..8 {
+            for (filter, mip) in [(1, 1), (2, 1), (1, 2), (2, 3)] {
+                let tic = Tic { sizes, types: [UNORM; 4], sources, size, last: 2, view: [0, 2], ..WORDS };
+                let border = [0.25f32, 0.5, 0.75, 1.0].map(f32::to_bits);
+                let wrap = [wrap, (wrap + 3) % 8, 0];
+                let tsc = Tsc { wrap, mag: filter, min: 3 - filter, mip, border, ..LINEAR };
+                let [fast, all] = [0, 1].map(|n| {
+                    let rig = &mut rigs[n];
+                    rig.memory.write_words(TEXELS, &words).expect("mapped");
+                    rig.bind(&Tic { tile: image.tile(0), ..tic }, &tsc);
+                    rig.look("TEX.LL", "2D", &levels)
+                });
+                for ((place, fast), all) in levels.iter().zip(fast).zip(all) {
+                    assert_eq!(fast, all, "{sizes:#x} {wrap:?} {filter} {mip} {place:?}");
+                }
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use nvir::tiling::{Level, Order, TileMode};
 use nvir_hw::method::bindings::IMAGE_ADDRESS_HIGH;
 
 /// Where the second image lies.
-pub const SECOND: u64 = TEXELS + (4 << 20);
+pub(crate) const SECOND: u64 = TEXELS + (4 << 20);
 /// Bytes that the driver's constants have before what they say of images.
 const SU_INFO: u64 = 0x4a0;
 /// R32_UINT.
@@ -68,7 +68,7 @@ fn view(image: &Image, level: u32, base: u64) -> View {
 }
 
 /// Binds a view as image `n`; the format is GF100's number of it.
-pub fn bind(rig: &mut Rig, n: u32, v: &View, format: u32) {
+pub(crate) fn bind(rig: &mut Rig, n: u32, v: &View, format: u32) {
     let words = surface::words(rig.chip, v);
     rig.memory.write_words(rig::CONSTANTS + SU_INFO + 64 * u64::from(n), &words).expect("mapped");
     let slot = surface::slot(v);
@@ -86,7 +86,7 @@ pub fn bind(rig: &mut Rig, n: u32, v: &View, format: u32) {
 }
 
 /// A kernel over all texels; with one slice or layer only, no thread is in a second one, which some images do not know of.
-pub fn run(rig: &mut Rig, body: &str, size: [u32; 3], flat: bool) {
+pub(crate) fn run(rig: &mut Rig, body: &str, size: [u32; 3], flat: bool) {
     let shader = kernel(rig.chip, body);
     let block = if flat { [4, 4, 1] } else { BLOCK };
     // A thread more than there are texels along each axis: outside nothing is written.

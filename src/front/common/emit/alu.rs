@@ -7,7 +7,7 @@ use super::value::{Comp, Pred, Word, mask};
 use crate::ir::{Aux, Cond, Inst, Op, Rnd, Type};
 
 /// One component of an instruction: sources as they are after modifiers, and the sizes.
-pub struct Lane<'a> {
+pub(crate) struct Lane<'a> {
     pub op: N,
     /// Bits of the result's components.
     pub bits: u8,
@@ -20,15 +20,15 @@ pub struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    pub fn src(&self, i: usize) -> Comp {
+    pub(crate) fn src(&self, i: usize) -> Comp {
         self.srcs.get(i).copied().unwrap_or(Comp::Word(Word::Imm(0)))
     }
 }
 
 /// What an opcode without meaning here gives.
-pub type Lowered = Option<Comp>;
+pub(crate) type Lowered = Option<Comp>;
 
-pub fn int_type(bits: u8, signed: bool) -> Type {
+pub(crate) fn int_type(bits: u8, signed: bool) -> Type {
     match (bits, signed) {
         (64, true) => Type::S64,
         (64, false) => Type::U64,
@@ -38,17 +38,17 @@ pub fn int_type(bits: u8, signed: bool) -> Type {
 }
 
 impl Emit<'_> {
-    pub fn unary(&mut self, op: N, bits: u8, value: Comp) -> Comp {
+    pub(crate) fn unary(&mut self, op: N, bits: u8, value: Comp) -> Comp {
         self.lane(&Lane { op, bits, sbits: bits, exact: false, part: 0, srcs: &[value] }).unwrap_or(value)
     }
 
     /// A conversion of one component.
-    pub fn convert_one(&mut self, op: N, sbits: u8, bits: u8, value: Comp) -> Comp {
+    pub(crate) fn convert_one(&mut self, op: N, sbits: u8, bits: u8, value: Comp) -> Comp {
         self.lane(&Lane { op, bits, sbits, exact: false, part: 0, srcs: &[value] }).unwrap_or(value)
     }
 
     /// One component of a result.
-    pub fn lane(&mut self, l: &Lane<'_>) -> Lowered {
+    pub(crate) fn lane(&mut self, l: &Lane<'_>) -> Lowered {
         match l.op {
             N::Mov => Some(l.src(0)),
             N::Bcsel => {
@@ -66,16 +66,16 @@ impl Emit<'_> {
     }
 
     /// A condition as a boolean of the given width.
-    pub fn boolean(&self, p: Pred, bits: u8) -> Comp {
+    pub(crate) fn boolean(&self, p: Pred, bits: u8) -> Comp {
         if bits == 1 { Comp::Bool(p) } else { Comp::Word(Word::Mask(p)) }
     }
 
     /// Both operands of a comparison or the like, integers of less than 32 bits extended.
-    pub fn ints(&mut self, a: Comp, b: Comp, bits: u8, signed: bool) -> (Comp, Comp) {
+    pub(crate) fn ints(&mut self, a: Comp, b: Comp, bits: u8, signed: bool) -> (Comp, Comp) {
         (self.int_src(a, bits, signed), self.int_src(b, bits, signed))
     }
 
-    pub fn int_src(&mut self, c: Comp, bits: u8, signed: bool) -> Comp {
+    pub(crate) fn int_src(&mut self, c: Comp, bits: u8, signed: bool) -> Comp {
         if bits < 32 { Comp::Word(self.extend(c.word(), bits, signed)) } else { c }
     }
 
@@ -128,7 +128,7 @@ impl Emit<'_> {
         Some(self.boolean(p, l.bits))
     }
 
-    pub fn compare_ints(&mut self, cond: Cond, signed: bool, a: Comp, b: Comp, bits: u8) -> Pred {
+    pub(crate) fn compare_ints(&mut self, cond: Cond, signed: bool, a: Comp, b: Comp, bits: u8) -> Pred {
         if let (Comp::Bool(x), Comp::Bool(y)) = (a, b) {
             // As numbers of one bit: true is 1, or -1 where they are signed.
             let (x, y) = if signed { (y, x) } else { (x, y) };
@@ -153,7 +153,7 @@ impl Emit<'_> {
     }
 
     /// 1 (or 1.0) where the condition holds, else 0.
-    pub fn number_of(&mut self, p: Pred, bits: u8, float: bool) -> Comp {
+    pub(crate) fn number_of(&mut self, p: Pred, bits: u8, float: bool) -> Comp {
         let one = match (float, bits) {
             (false, _) => 1,
             (true, 16) => 0x3c00,
@@ -170,7 +170,7 @@ impl Emit<'_> {
     }
 
     /// A bitwise operation of any width; on masks and booleans, logic.
-    pub fn bitwise(&mut self, op: Op, bits: u8, a: Comp, b: Comp) -> Comp {
+    pub(crate) fn bitwise(&mut self, op: Op, bits: u8, a: Comp, b: Comp) -> Comp {
         match (a, b) {
             (Comp::Wide(al, ah), Comp::Wide(bl, bh)) => {
                 Comp::Wide(self.bitwise_word(op, al, bl), self.bitwise_word(op, ah, bh))
@@ -223,7 +223,7 @@ impl Emit<'_> {
         })
     }
 
-    pub fn not(&mut self, a: Comp) -> Comp {
+    pub(crate) fn not(&mut self, a: Comp) -> Comp {
         match a {
             Comp::Bool(p) => Comp::Bool(p.not()),
             Comp::Word(w) => Comp::Word(self.not_word(w)),
@@ -240,7 +240,7 @@ impl Emit<'_> {
     }
 
     /// A shift by an amount modulo the width.
-    pub fn shift(&mut self, op: Op, bits: u8, signed: bool, a: Comp, by: Comp) -> Comp {
+    pub(crate) fn shift(&mut self, op: Op, bits: u8, signed: bool, a: Comp, by: Comp) -> Comp {
         let by = match by.word() {
             Word::Imm(n) => Word::Imm(n & (u32::from(bits) - 1)),
             w => w,
@@ -270,7 +270,7 @@ impl Emit<'_> {
     }
 
     /// A generic operation of two integers as wide as a register or two.
-    pub fn int2(&mut self, op: Op, signed: bool, bits: u8, a: Comp, b: Comp) -> Comp {
+    pub(crate) fn int2(&mut self, op: Op, signed: bool, bits: u8, a: Comp, b: Comp) -> Comp {
         let ty = int_type(bits, signed);
         match (a, b) {
             (Comp::Wide(..), _) | (_, Comp::Wide(..)) => {
@@ -304,7 +304,7 @@ impl Emit<'_> {
     }
 
     /// An integer in another width.
-    pub fn resize(&mut self, a: Comp, from: u8, to: u8, signed: bool) -> Comp {
+    pub(crate) fn resize(&mut self, a: Comp, from: u8, to: u8, signed: bool) -> Comp {
         if to == 1 {
             // The lowest bit.
             return match a {
@@ -352,7 +352,7 @@ impl Emit<'_> {
     }
 
     /// A conversion of an integer of 32 or 64 bits to a float type.
-    pub fn int_to_float(&mut self, a: Comp, bits: u8, signed: bool, ty: Type) -> Comp {
+    pub(crate) fn int_to_float(&mut self, a: Comp, bits: u8, signed: bool, ty: Type) -> Comp {
         let a = self.int_src(a, bits, signed);
         self.cvt(ty, int_type(bits, signed), Rnd::Near, a)
     }

@@ -9,7 +9,7 @@ use crate::ir::{Aux, Cond, Inst, Op, Rnd, Type};
 use arrayvec::ArrayVec;
 
 impl Emit<'_> {
-    pub fn bits(&mut self, l: &Lane<'_>) -> Lowered {
+    pub(crate) fn bits(&mut self, l: &Lane<'_>) -> Lowered {
         let (a, b, bits) = (l.src(0), l.src(1), l.sbits);
         if bits == 1 {
             return None;
@@ -143,7 +143,7 @@ impl Emit<'_> {
     }
 
     /// Position of the lowest one, -1 if there is none.
-    pub fn lsb(&mut self, w: Word) -> Word {
+    pub(crate) fn lsb(&mut self, w: Word) -> Word {
         if let Word::Imm(x) = w {
             return Word::Imm(if x == 0 { u32::MAX } else { x.trailing_zeros() });
         }
@@ -188,7 +188,7 @@ impl Emit<'_> {
     }
 
     /// Part `i` of `size` bits of a word; what is above it is unspecified.
-    pub fn unpack_part(&mut self, w: Word, i: u32, size: u8) -> Word {
+    pub(crate) fn unpack_part(&mut self, w: Word, i: u32, size: u8) -> Word {
         let at = i * u32::from(size);
         match w {
             Word::Imm(x) => Word::Imm(x >> at & mask(size)),
@@ -208,7 +208,7 @@ impl Emit<'_> {
     }
 
     /// Parts of 8 or 16 bits, the lowest first, in one word.
-    pub fn pack_word(&mut self, parts: &[Word], size: u8) -> Word {
+    pub(crate) fn pack_word(&mut self, parts: &[Word], size: u8) -> Word {
         if parts.iter().all(|p| matches!(p, Word::Imm(_))) {
             return Word::Imm(parts.iter().rev().fold(0, |word, p| match p {
                 Word::Imm(x) => word << size | (x & mask(size)),
@@ -307,7 +307,7 @@ impl Emit<'_> {
     }
 
     /// An opcode over whole vectors.
-    pub fn horizontal(
+    pub(crate) fn horizontal(
         &mut self,
         op: N,
         bits: u8,

@@ -15,25 +15,25 @@ struct Node {
     active: bool,
 }
 
-pub struct Scope {
+pub(crate) struct Scope {
     nodes: SecondaryMap<BlockId, Node>,
     path: Vec<BlockId>,
 }
 
 impl Scope {
-    pub fn new(entry: BlockId) -> Scope {
+    pub(crate) fn new(entry: BlockId) -> Scope {
         let mut scope = Scope { nodes: SecondaryMap::new(), path: vec![entry] };
         scope.nodes[entry].active = true;
         scope
     }
 
     /// Whether a block dominates the current one.
-    pub fn holds(&self, block: BlockId) -> bool {
+    pub(crate) fn holds(&self, block: BlockId) -> bool {
         self.nodes[block].active
     }
 
     /// Notes an edge to a block that has not been entered (edges back are of no consequence).
-    pub fn edge(&mut self, from: BlockId, to: BlockId) {
+    pub(crate) fn edge(&mut self, from: BlockId, to: BlockId) {
         if self.nodes[to].depth > 0 {
             return;
         }
@@ -57,7 +57,7 @@ impl Scope {
     }
 
     /// Makes a block the current one.
-    pub fn enter(&mut self, block: BlockId) {
+    pub(crate) fn enter(&mut self, block: BlockId) {
         // A block that nothing leads to hangs on the entry: nothing in it is lowered.
         let idom = self.nodes[block].idom.unwrap_or(self.path[0]);
         self.nodes[block].idom = Some(idom);

@@ -23,12 +23,12 @@ fn constant(ty: Type, x: f64) -> Comp {
 
 impl Emit<'_> {
     /// A float source as 32 or 64 bits.
-    pub fn float_src(&mut self, c: Comp, bits: u8) -> Comp {
+    pub(crate) fn float_src(&mut self, c: Comp, bits: u8) -> Comp {
         if bits == 16 { self.half_to_float(c.word(), 0) } else { c }
     }
 
     /// One half of a word as 32 bits.
-    pub fn half_to_float(&mut self, w: Word, half: u8) -> Comp {
+    pub(crate) fn half_to_float(&mut self, w: Word, half: u8) -> Comp {
         if let Word::Imm(x) = w {
             let bits = half::f16::from_bits((x >> (16 * half)) as u16);
             return Comp::constant(32, bits.to_f32().to_bits().into());
@@ -42,7 +42,7 @@ impl Emit<'_> {
         if bits == 16 { self.cvt(Type::F16, Type::F32, Rnd::Near, c) } else { c }
     }
 
-    pub fn float_pair(&mut self, a: Comp, b: Comp, bits: u8) -> (Type, Comp, Comp) {
+    pub(crate) fn float_pair(&mut self, a: Comp, b: Comp, bits: u8) -> (Type, Comp, Comp) {
         (float_type(bits), self.float_src(a, bits), self.float_src(b, bits))
     }
 
@@ -63,7 +63,7 @@ impl Emit<'_> {
     }
 
     /// Clamped to [0, 1], NaN to 0.
-    pub fn saturate(&mut self, a: Comp, bits: u8) -> Comp {
+    pub(crate) fn saturate(&mut self, a: Comp, bits: u8) -> Comp {
         let ty = float_type(bits);
         let x = self.float_src(a, bits);
         let x = if ty == Type::F64 {
@@ -81,7 +81,7 @@ impl Emit<'_> {
         self.setp(cond, ty, a, b)
     }
 
-    pub fn float(&mut self, l: &Lane<'_>) -> Lowered {
+    pub(crate) fn float(&mut self, l: &Lane<'_>) -> Lowered {
         if let Some(c) = self.float_convert(l) {
             return Some(c);
         }
@@ -271,7 +271,7 @@ impl Emit<'_> {
     /// GLSL asks for 2.5 units in the last place where the divisor's reciprocal is a normal number and for nothing
     /// beyond, so x times the rounded reciprocal will do; reciprocals of 16-bit floats are all normal in 32 bits.
     /// OpenCL asks for it everywhere.
-    pub fn quotient(&mut self, bits: u8, exact: bool, x: Comp, y: Comp) -> Comp {
+    pub(crate) fn quotient(&mut self, bits: u8, exact: bool, x: Comp, y: Comp) -> Comp {
         let ty = float_type(bits);
         if bits == 64 || bits == 32 && self.division == Division::Exact {
             return self.fop(Op::Div, ty, exact, &[x, y]);
@@ -377,7 +377,7 @@ impl Emit<'_> {
     }
 
     /// A float in another width.
-    pub fn float_resize(&mut self, a: Comp, from: u8, to: u8, rnd: Rnd) -> Comp {
+    pub(crate) fn float_resize(&mut self, a: Comp, from: u8, to: u8, rnd: Rnd) -> Comp {
         match (from, to) {
             (16, 32) => self.half_to_float(a.word(), 0),
             (16, 64) => {
@@ -401,7 +401,7 @@ impl Emit<'_> {
     }
 
     /// Sums of products and the like over whole vectors of floats.
-    pub fn dot(&mut self, bits: u8, exact: bool, a: &[Comp], b: &[Comp]) -> Comp {
+    pub(crate) fn dot(&mut self, bits: u8, exact: bool, a: &[Comp], b: &[Comp]) -> Comp {
         let ty = float_type(bits);
         let mut sum: Option<Comp> = None;
         for (&x, &y) in a.iter().zip(b) {
@@ -416,7 +416,7 @@ impl Emit<'_> {
         self.float_result(sum, bits)
     }
 
-    pub fn float_sum(&mut self, bits: u8, exact: bool, terms: &[Comp]) -> Comp {
+    pub(crate) fn float_sum(&mut self, bits: u8, exact: bool, terms: &[Comp]) -> Comp {
         let ty = float_type(bits);
         let mut sum = self.float_src(terms[0], bits);
         for &t in &terms[1..] {
@@ -427,18 +427,18 @@ impl Emit<'_> {
     }
 
     /// A normalised integer of one float: `scale` is its largest value.
-    pub fn quantised(&mut self, a: Comp, signed: bool, scale: f32) -> Word {
+    pub(crate) fn quantised(&mut self, a: Comp, signed: bool, scale: f32) -> Word {
         let x = self.operand(a);
         convert::quantise(&mut self.b, x, signed, scale).into()
     }
 
     /// The float of a normalised integer in 32 bits.
-    pub fn dequantised(&mut self, w: Word, signed: bool, scale: f32) -> Comp {
+    pub(crate) fn dequantised(&mut self, w: Word, signed: bool, scale: f32) -> Comp {
         let w = self.src(w);
         Comp::Word(convert::dequantise(&mut self.b, w, signed, scale).into())
     }
 
-    pub fn half_of(&mut self, a: Comp, rnd: Rnd) -> Word {
+    pub(crate) fn half_of(&mut self, a: Comp, rnd: Rnd) -> Word {
         match a {
             Comp::Word(Word::Imm(x)) if rnd == Rnd::Near => {
                 Word::Imm(half::f16::from_f32(f32::from_bits(x)).to_bits().into())
@@ -448,12 +448,12 @@ impl Emit<'_> {
     }
 
     /// 1.0 or 0.0 of 32 bits.
-    pub fn float_of(&mut self, p: Pred) -> Comp {
+    pub(crate) fn float_of(&mut self, p: Pred) -> Comp {
         let w = self.select(p, Word::Imm(1.0f32.to_bits()), Word::Imm(0));
         Comp::Word(w)
     }
 
-    pub fn float_equal(&mut self, a: Comp, b: Comp, bits: u8) -> Pred {
+    pub(crate) fn float_equal(&mut self, a: Comp, b: Comp, bits: u8) -> Pred {
         let (ty, a, b) = self.float_pair(a, b, bits);
         self.fsetp(Cond::Eq, ty, a, b)
     }

@@ -7,7 +7,7 @@ use crate::ir::{BlockId, Merge};
 use arrayvec::ArrayVec;
 
 impl Emit<'_> {
-    pub fn begin(&mut self, block: BlockId) {
+    pub(crate) fn begin(&mut self, block: BlockId) {
         self.scope.enter(block);
         self.b.func.layout.push(block);
         self.b.block = block;
@@ -15,7 +15,7 @@ impl Emit<'_> {
     }
 
     /// Begins the block that ends a construct. If nobody gets there, nothing is lowered until a construct around ends.
-    pub fn begin_end(&mut self, block: BlockId) {
+    pub(crate) fn begin_end(&mut self, block: BlockId) {
         if self.ssa.is_reached(block) {
             self.begin(block);
         } else {
@@ -24,7 +24,7 @@ impl Emit<'_> {
         }
     }
 
-    pub fn go(&mut self, to: BlockId) {
+    pub(crate) fn go(&mut self, to: BlockId) {
         let from = self.b.block;
         self.scope.edge(from, to);
         self.ssa.jump(self.b.func, from, to);
@@ -33,7 +33,7 @@ impl Emit<'_> {
     }
 
     /// Ends the block with a branch.
-    pub fn fork(&mut self, p: Pred, then: BlockId, els: BlockId) {
+    pub(crate) fn fork(&mut self, p: Pred, then: BlockId, els: BlockId) {
         let from = self.b.block;
         let (v, then, els) = match p {
             Pred::Val(v, true) => (v, els, then),
@@ -46,7 +46,7 @@ impl Emit<'_> {
     }
 
     /// Ends a loop that is no construct of the text, in the block that goes round; what follows is behind it.
-    pub fn close_loop(&mut self, header: BlockId, next: BlockId, exit: BlockId) {
+    pub(crate) fn close_loop(&mut self, header: BlockId, next: BlockId, exit: BlockId) {
         self.ssa.seal(self.b.func, next);
         self.begin(next);
         self.go(header);
@@ -56,12 +56,12 @@ impl Emit<'_> {
     }
 
     /// Variables for the words of a component.
-    pub fn vars(&mut self, shape: Shape) -> ArrayVec<Var, 2> {
+    pub(crate) fn vars(&mut self, shape: Shape) -> ArrayVec<Var, 2> {
         let class = shape.class();
         (0..Shape { comps: 1, ..shape }.words()).map(|_| self.ssa.var(class)).collect()
     }
 
-    pub fn read_vars(&mut self, vars: &[Var], bits: u8) -> Comp {
+    pub(crate) fn read_vars(&mut self, vars: &[Var], bits: u8) -> Comp {
         let block = self.b.block;
         let mut read = |i: usize| self.ssa.read(self.b.func, block, vars[i]);
         match bits {
@@ -71,7 +71,7 @@ impl Emit<'_> {
         }
     }
 
-    pub fn write_vars(&mut self, vars: &[Var], c: Comp) {
+    pub(crate) fn write_vars(&mut self, vars: &[Var], c: Comp) {
         let values = self.values(c);
         let block = self.b.block;
         for (&var, &value) in vars.iter().zip(&values) {
@@ -80,7 +80,7 @@ impl Emit<'_> {
     }
 
     /// Begins the arm of an `if` without `else`; what ends it.
-    pub fn begin_when(&mut self, p: Pred) -> BlockId {
+    pub(crate) fn begin_when(&mut self, p: Pred) -> BlockId {
         let header = self.b.block;
         let func = &mut *self.b.func;
         let [then, join] = [(); 2].map(|()| func.detached_block());
@@ -92,7 +92,7 @@ impl Emit<'_> {
     }
 
     /// Ends such an arm.
-    pub fn end_when(&mut self, join: BlockId) {
+    pub(crate) fn end_when(&mut self, join: BlockId) {
         self.go(join);
         self.ssa.seal(self.b.func, join);
         self.begin(join);

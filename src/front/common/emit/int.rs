@@ -16,7 +16,7 @@ impl Emit<'_> {
         Comp::constant(bits, 0)
     }
 
-    pub fn int(&mut self, l: &Lane<'_>) -> Lowered {
+    pub(crate) fn int(&mut self, l: &Lane<'_>) -> Lowered {
         let (a, b, bits) = (l.src(0), l.src(1), l.bits);
         if bits == 1 {
             return match l.op {

@@ -16,6 +16,7 @@ const UNROLLED: u32 = 256;
 
 /// Atomic operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "the names are the meaning")]
 #[rustfmt::skip]
 pub enum Atomic {
     Add, Sub, Imin, Umin, Imax, Umax, And, Or, Xor, Exchange, CompSwap, Fadd, Fmin, Fmax, FcompSwap, IncWrap, DecWrap,
@@ -26,7 +27,7 @@ type Piece = (u32, u32, Word);
 
 impl Emit<'_> {
     /// An address of 32 bits; constants go into the offset.
-    pub fn at(&mut self, mem: MemRef, address: Word, plus: u32) -> MemRef {
+    pub(crate) fn at(&mut self, mem: MemRef, address: Word, plus: u32) -> MemRef {
         match address {
             Word::Imm(x) if !straddles(&mem, x.wrapping_add(plus)) => {
                 mem.with_offset(x.wrapping_add(plus) as i32)
@@ -38,7 +39,7 @@ impl Emit<'_> {
         }
     }
 
-    pub fn at64(&mut self, mem: MemRef, c: Comp) -> MemRef {
+    pub(crate) fn at64(&mut self, mem: MemRef, c: Comp) -> MemRef {
         let (base, offset) = match self.split_offset(c) {
             // What an offset can be is the instructions' matter; 24 bits, signed, is the least of them.
             (base, n) if (-(1 << 23)..1 << 23).contains(&(n as i64)) => (base, n as i32),
@@ -50,7 +51,7 @@ impl Emit<'_> {
     }
 
     /// The same memory in the buffer of a number: constant, or a value.
-    pub fn numbered_by(&mut self, mut mem: MemRef, number: Word) -> MemRef {
+    pub(crate) fn numbered_by(&mut self, mut mem: MemRef, number: Word) -> MemRef {
         match number {
             Word::Imm(n) if n < 1 << 16 => mem.with_buffer(n as u16),
             w => {
@@ -61,12 +62,12 @@ impl Emit<'_> {
     }
 
     /// Loads components that lie one after another.
-    pub fn load(&mut self, mem: MemRef, shape: Shape) -> ArrayVec<Comp, 16> {
+    pub(crate) fn load(&mut self, mem: MemRef, shape: Shape) -> ArrayVec<Comp, 16> {
         self.load_as(mem, shape, false)
     }
 
     /// The same, with the sign extended where a component of less than 32 bits is loaded alone.
-    pub fn load_as(&mut self, mem: MemRef, shape: Shape, signed: bool) -> ArrayVec<Comp, 16> {
+    pub(crate) fn load_as(&mut self, mem: MemRef, shape: Shape, signed: bool) -> ArrayVec<Comp, 16> {
         // Booleans in memory are 32 bits.
         let size = if shape.bits == 1 { 4 } else { u32::from(shape.bits) / 8 };
         let total = size * u32::from(shape.comps);
@@ -139,7 +140,7 @@ impl Emit<'_> {
     }
 
     /// Stores the components of the mask.
-    pub fn store(&mut self, mem: MemRef, shape: Shape, comps: &[Comp], write: u16) {
+    pub(crate) fn store(&mut self, mem: MemRef, shape: Shape, comps: &[Comp], write: u16) {
         let size = if shape.bits == 1 { 4 } else { u32::from(shape.bits) / 8 };
         // Words with booleans as memory has them.
         let words: ArrayVec<Comp, 16> = comps
@@ -206,7 +207,7 @@ impl Emit<'_> {
     }
 
     /// An address moved by a number of strides.
-    pub fn stepped(&mut self, mem: MemRef, index: Comp, stride: u32) -> MemRef {
+    pub(crate) fn stepped(&mut self, mem: MemRef, index: Comp, stride: u32) -> MemRef {
         if let Some(n) = index.as_const() {
             return forward(mem, (n as u32).wrapping_mul(stride));
         }
@@ -241,7 +242,7 @@ impl Emit<'_> {
     }
 
     /// Copies a number of bytes.
-    pub fn copy(&mut self, to: MemRef, from: MemRef, size: Word) {
+    pub(crate) fn copy(&mut self, to: MemRef, from: MemRef, size: Word) {
         let aligned = to.align.bytes().min(from.align.bytes());
         match size {
             Word::Imm(size) if size <= UNROLLED => {
@@ -288,7 +289,7 @@ impl Emit<'_> {
     }
 
     /// Stores constant bytes where 16 of them are aligned.
-    pub fn store_bytes(&mut self, mem: MemRef, bytes: &[u8]) {
+    pub(crate) fn store_bytes(&mut self, mem: MemRef, bytes: &[u8]) {
         for (n, chunk) in bytes.chunks(16).enumerate() {
             let mut at = mem.with_align(Align::multiple_of(16));
             at.offset = mem.offset.wrapping_add(16 * n as i32);
@@ -305,7 +306,7 @@ impl Emit<'_> {
     }
 
     /// What an atomic operation of this type finds in memory.
-    pub fn atomic(&mut self, mem: MemRef, (op, ty): (AtomOp, Type), data: &[Comp]) -> Comp {
+    pub(crate) fn atomic(&mut self, mem: MemRef, (op, ty): (AtomOp, Type), data: &[Comp]) -> Comp {
         let mut inst = Inst::new(Op::Atom, ty).with_mem(mem).with_aux(Aux::Atom(op));
         for &c in data {
             let c = self.operand(c);
@@ -316,7 +317,7 @@ impl Emit<'_> {
 }
 
 /// The machine's operation and type; `None`: there is none of so many bits.
-pub fn atomic_op(op: Atomic, bits: u8) -> Option<(AtomOp, Type)> {
+pub(crate) fn atomic_op(op: Atomic, bits: u8) -> Option<(AtomOp, Type)> {
     let int = |signed| int_type(bits, signed);
     let float = if bits == 64 { Type::F64 } else { Type::F32 };
     if !matches!(bits, 32 | 64) {
@@ -344,7 +345,7 @@ pub fn atomic_op(op: Atomic, bits: u8) -> Option<(AtomOp, Type)> {
 }
 
 /// The same memory a constant number of bytes further on.
-pub fn forward(mem: MemRef, by: u32) -> MemRef {
+pub(crate) fn forward(mem: MemRef, by: u32) -> MemRef {
     let mut r = mem;
     r.offset = mem.offset.wrapping_add(by as i32);
     r.align = mem.align.plus(by as i32);

@@ -8,18 +8,18 @@
 //! - [`flow`]: blocks and variables; [`dominance`]: which blocks dominate the current one
 //! - [`memory`]: loads, stores, copies, atomics; [`subgroup`]: between lanes; [`system`]: system values
 
-pub mod alu;
-pub mod bits;
-pub mod dominance;
-pub mod float;
-pub mod flow;
-pub mod int;
-pub mod memory;
-pub mod op;
-pub mod subgroup;
-pub mod system;
-pub mod value;
-pub mod wide;
+pub(crate) mod alu;
+pub(crate) mod bits;
+pub(crate) mod dominance;
+pub(crate) mod float;
+pub(crate) mod flow;
+pub(crate) mod int;
+pub(crate) mod memory;
+pub(crate) mod op;
+pub(crate) mod subgroup;
+pub(crate) mod system;
+pub(crate) mod value;
+pub(crate) mod wide;
 
 use super::ssa::Ssa;
 use crate::ir::ValueId;
@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 
 /// How exact quotients of 32-bit floats are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Division {
+pub(crate) enum Division {
     /// 2.5 units in the last place where the divisor's reciprocal is a normal number, as GLSL and Vulkan ask.
     Reciprocal,
     /// Everywhere, as OpenCL asks.
@@ -36,7 +36,7 @@ pub enum Division {
 }
 
 /// A function that is being made.
-pub struct Emit<'f> {
+pub(crate) struct Emit<'f> {
     pub b: Builder<'f>,
     pub ssa: Ssa,
     /// Which blocks dominate the one that is being filled.
@@ -53,7 +53,7 @@ pub struct Emit<'f> {
 
 impl<'f> Emit<'f> {
     /// Code that begins where the builder stands: in the entry block.
-    pub fn new(b: Builder<'f>, division: Division, block_size: Option<[u32; 3]>) -> Emit<'f> {
+    pub(crate) fn new(b: Builder<'f>, division: Division, block_size: Option<[u32; 3]>) -> Emit<'f> {
         let mut ssa = Ssa::new();
         ssa.seal(b.func, b.block);
         Emit {

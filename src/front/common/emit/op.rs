@@ -2,6 +2,7 @@
 
 /// What an opcode computes, whatever its sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "variants are named as NIR's opcodes")]
 #[rustfmt::skip]
 pub enum Op {
     Mov, Vec, Bcsel, Fcsel, FcselGt, FcselGe, FcselNan, IcselGt, IcselGe, IcselEqz,

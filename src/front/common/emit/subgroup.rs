@@ -13,6 +13,7 @@ use arrayvec::ArrayVec;
 
 /// Operations between the lanes of a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "variants are named as NIR's intrinsics")]
 #[rustfmt::skip]
 pub enum Subgroup {
     Ballot, InverseBallot, BallotBitfieldExtract, BallotBitCountReduce, BallotBitCountInclusive, BallotBitCountExclusive,
@@ -23,7 +24,7 @@ pub enum Subgroup {
 
 /// What an operation takes.
 #[derive(Clone, Copy)]
-pub struct Group<'a> {
+pub(crate) struct Group<'a> {
     /// The components of the first operand, and their bits.
     pub values: &'a [Comp],
     pub bits: u8,
@@ -39,7 +40,11 @@ pub struct Group<'a> {
 
 impl Emit<'_> {
     /// What an operation gives; why it is not there.
-    pub fn subgroup(&mut self, op: Subgroup, group: &Group<'_>) -> Result<ArrayVec<Comp, 16>, &'static str> {
+    pub(crate) fn subgroup(
+        &mut self,
+        op: Subgroup,
+        group: &Group<'_>,
+    ) -> Result<ArrayVec<Comp, 16>, &'static str> {
         let &Group { values, bits, second, shape, cluster, reduction } = group;
         let first = values.first().copied().unwrap_or(Comp::Word(Word::Imm(0)));
         let lane = |this: &mut Self| Word::Val(this.b.sv(Sv::Laneid));
@@ -167,24 +172,24 @@ impl Emit<'_> {
         Ok(result)
     }
 
-    pub fn ballot(&mut self, p: Pred) -> Word {
+    pub(crate) fn ballot(&mut self, p: Pred) -> Word {
         let p = self.pred_src(p);
         lanes::ballot(&mut self.b, p).into()
     }
 
-    pub fn vote(&mut self, how: VoteOp, p: Pred) -> Pred {
+    pub(crate) fn vote(&mut self, how: VoteOp, p: Pred) -> Pred {
         let p = self.pred_src(p);
         Pred::Val(lanes::vote(&mut self.b, how, p), false)
     }
 
     /// The lowest active lane.
-    pub fn first_lane(&mut self) -> Word {
+    pub(crate) fn first_lane(&mut self) -> Word {
         let all = self.pred_src(Pred::Const(true));
         lanes::first(&mut self.b, all).into()
     }
 
     /// Whether all active lanes have the same value.
-    pub fn equal_everywhere(&mut self, c: Comp, bits: u8, float: bool) -> Pred {
+    pub(crate) fn equal_everywhere(&mut self, c: Comp, bits: u8, float: bool) -> Pred {
         if let Comp::Bool(p) | Comp::Word(Word::Mask(p)) = c {
             return self.vote(VoteOp::Uni, p);
         }
@@ -199,7 +204,7 @@ impl Emit<'_> {
     }
 
     /// A component of another lane.
-    pub fn shuffle(&mut self, c: Comp, how: ShflOp, by: Word) -> Comp {
+    pub(crate) fn shuffle(&mut self, c: Comp, how: ShflOp, by: Word) -> Comp {
         match c {
             Comp::Bool(p) => {
                 let w = self.select(p, Word::Imm(1), Word::Imm(0));

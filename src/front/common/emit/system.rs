@@ -5,16 +5,16 @@ use super::value::Word;
 use crate::ir::{Op, Sv, Type};
 
 impl Emit<'_> {
-    pub fn sv(&mut self, sv: Sv) -> Word {
+    pub(crate) fn sv(&mut self, sv: Sv) -> Word {
         self.b.sv(sv).into()
     }
 
-    pub fn svs<const N: usize>(&mut self, list: [Sv; N]) -> [Word; N] {
+    pub(crate) fn svs<const N: usize>(&mut self, list: [Sv; N]) -> [Word; N] {
         list.map(|sv| self.sv(sv))
     }
 
     /// Threads of a block in each direction.
-    pub fn block_size(&mut self) -> [Word; 3] {
+    pub(crate) fn block_size(&mut self) -> [Word; 3] {
         match self.block_size {
             Some(size) => size.map(Word::Imm),
             None => self.svs([Sv::NtidX, Sv::NtidY, Sv::NtidZ]),
@@ -22,7 +22,7 @@ impl Emit<'_> {
     }
 
     /// `x + size.x * (y + size.y * z)`
-    pub fn linear(&mut self, at: [Word; 3], size: [Word; 3]) -> Word {
+    pub(crate) fn linear(&mut self, at: [Word; 3], size: [Word; 3]) -> Word {
         let mut index = at[2];
         for axis in [1, 0] {
             let row = self.op2(Op::Mul, Type::U32, index, size[axis]);
@@ -31,7 +31,7 @@ impl Emit<'_> {
         index
     }
 
-    pub fn local_index(&mut self) -> Word {
+    pub(crate) fn local_index(&mut self) -> Word {
         let size = self.block_size();
         // Directions with one thread only need no register; a block of one thread goes on in x, where whole warps run.
         let mut at = self.svs([Sv::TidX, Sv::TidY, Sv::TidZ]);
@@ -44,7 +44,7 @@ impl Emit<'_> {
         self.linear(at, size)
     }
 
-    pub fn global_id(&mut self) -> [Word; 3] {
+    pub(crate) fn global_id(&mut self) -> [Word; 3] {
         let size = self.block_size();
         let block = self.svs([Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ]);
         let thread = self.svs([Sv::TidX, Sv::TidY, Sv::TidZ]);

@@ -14,7 +14,9 @@ use crate::ir::{Class, Cond, Inst, Op, Rnd, Src, Type, ValueId};
 /// Bits of a component and number of components.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Shape {
+    /// Bits of a component.
     pub bits: u8,
+    /// Components.
     pub comps: u8,
 }
 
@@ -37,13 +39,13 @@ impl Shape {
 
 /// A condition: known, or a predicate and whether it is negated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Pred {
+pub(crate) enum Pred {
     Const(bool),
     Val(ValueId, bool),
 }
 
 impl Pred {
-    pub fn not(self) -> Pred {
+    pub(crate) fn not(self) -> Pred {
         match self {
             Pred::Const(b) => Pred::Const(!b),
             Pred::Val(v, not) => Pred::Val(v, !not),
@@ -53,7 +55,7 @@ impl Pred {
 
 /// Up to 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Word {
+pub(crate) enum Word {
     Val(ValueId),
     Imm(u32),
     /// All ones where the condition holds, else zero.
@@ -62,7 +64,7 @@ pub enum Word {
 
 /// One component.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Comp {
+pub(crate) enum Comp {
     /// 1 bit.
     Bool(Pred),
     /// 8, 16 or 32 bits.
@@ -73,7 +75,7 @@ pub enum Comp {
 
 impl Comp {
     /// A constant of `bits` bits.
-    pub fn constant(bits: u8, value: u64) -> Comp {
+    pub(crate) fn constant(bits: u8, value: u64) -> Comp {
         match bits {
             1 => Comp::Bool(Pred::Const(value & 1 != 0)),
             64 => Comp::Wide(Word::Imm(value as u32), Word::Imm((value >> 32) as u32)),
@@ -82,7 +84,7 @@ impl Comp {
     }
 
     /// Whether it is a component of that many bits.
-    pub fn fits(self, bits: u8) -> bool {
+    pub(crate) fn fits(self, bits: u8) -> bool {
         match self {
             Comp::Bool(_) => bits == 1,
             Comp::Word(_) => matches!(bits, 8 | 16 | 32),
@@ -91,7 +93,7 @@ impl Comp {
     }
 
     /// The low word: what an operand of at most 32 bits reads.
-    pub fn word(self) -> Word {
+    pub(crate) fn word(self) -> Word {
         match self {
             Comp::Bool(p) => Word::Mask(p),
             Comp::Word(w) | Comp::Wide(w, _) => w,
@@ -99,7 +101,7 @@ impl Comp {
     }
 
     /// The value of a constant, unsigned.
-    pub fn as_const(self) -> Option<u64> {
+    pub(crate) fn as_const(self) -> Option<u64> {
         match self {
             Comp::Bool(Pred::Const(b)) => Some(b.into()),
             Comp::Word(Word::Imm(x)) => Some(x.into()),
@@ -128,7 +130,7 @@ impl From<u32> for Word {
 }
 
 /// The low `bits` bits.
-pub fn mask(bits: u8) -> u32 {
+pub(crate) fn mask(bits: u8) -> u32 {
     if bits >= 32 { u32::MAX } else { (1 << bits) - 1 }
 }
 
@@ -136,7 +138,7 @@ impl Emit<'_> {
     // ---- operands
 
     /// A word as an operand of 32 bits.
-    pub fn src(&mut self, w: Word) -> Src {
+    pub(crate) fn src(&mut self, w: Word) -> Src {
         match w {
             Word::Val(v) => Src::val(v),
             Word::Imm(x) => Src::imm(x),
@@ -148,7 +150,7 @@ impl Emit<'_> {
     }
 
     /// A word as a value.
-    pub fn val(&mut self, w: Word) -> ValueId {
+    pub(crate) fn val(&mut self, w: Word) -> ValueId {
         match self.src(w) {
             s if s.is_plain_val() => s.values()[0],
             s => self.b.mov(s),
@@ -156,7 +158,7 @@ impl Emit<'_> {
     }
 
     /// Two words as an operand of 64 bits.
-    pub fn wide(&mut self, lo: Word, hi: Word) -> Src {
+    pub(crate) fn wide(&mut self, lo: Word, hi: Word) -> Src {
         match (lo, hi) {
             (Word::Imm(lo), Word::Imm(hi)) => Src::imm64(u64::from(lo) | u64::from(hi) << 32),
             _ => Src::tuple(&[self.val(lo), self.val(hi)]),
@@ -164,7 +166,7 @@ impl Emit<'_> {
     }
 
     /// A component as an operand as wide as it is; of a boolean, a predicate.
-    pub fn operand(&mut self, c: Comp) -> Src {
+    pub(crate) fn operand(&mut self, c: Comp) -> Src {
         match c {
             Comp::Bool(p) => self.pred_src(p),
             Comp::Word(w) => self.src(w),
@@ -173,14 +175,14 @@ impl Emit<'_> {
     }
 
     /// A component's 64 bits; narrower ones zero-extended.
-    pub fn words64(&mut self, c: Comp) -> (Word, Word) {
+    pub(crate) fn words64(&mut self, c: Comp) -> (Word, Word) {
         match c {
             Comp::Wide(lo, hi) => (lo, hi),
             c => (c.word(), Word::Imm(0)),
         }
     }
 
-    pub fn pred_src(&mut self, p: Pred) -> Src {
+    pub(crate) fn pred_src(&mut self, p: Pred) -> Src {
         match p {
             Pred::Val(v, false) => Src::val(v),
             Pred::Val(v, true) => Src::val(v).inv(),
@@ -188,7 +190,7 @@ impl Emit<'_> {
         }
     }
 
-    pub fn pred_val(&mut self, p: Pred) -> ValueId {
+    pub(crate) fn pred_val(&mut self, p: Pred) -> ValueId {
         match p {
             Pred::Val(v, false) => v,
             Pred::Val(v, true) => self.b.op1(Op::Mov, Type::Pred, Src::val(v).inv()),
@@ -197,7 +199,7 @@ impl Emit<'_> {
     }
 
     /// The values that a component is made of: a predicate, one word or two.
-    pub fn values(&mut self, c: Comp) -> arrayvec::ArrayVec<ValueId, 2> {
+    pub(crate) fn values(&mut self, c: Comp) -> arrayvec::ArrayVec<ValueId, 2> {
         match c {
             Comp::Bool(p) => [self.pred_val(p)].into_iter().collect(),
             Comp::Word(w) => [self.val(w)].into_iter().collect(),
@@ -207,17 +209,17 @@ impl Emit<'_> {
 
     // ---- predicates
 
-    pub fn setp(&mut self, cond: Cond, ty: Type, a: Src, b: Src) -> Pred {
+    pub(crate) fn setp(&mut self, cond: Cond, ty: Type, a: Src, b: Src) -> Pred {
         Pred::Val(self.b.setp(cond, ty, a, b), false)
     }
 
     /// A comparison of 32-bit words.
-    pub fn cmp(&mut self, cond: Cond, ty: Type, a: impl Into<Word>, b: impl Into<Word>) -> Pred {
+    pub(crate) fn cmp(&mut self, cond: Cond, ty: Type, a: impl Into<Word>, b: impl Into<Word>) -> Pred {
         let (a, b) = (self.src(a.into()), self.src(b.into()));
         self.setp(cond, ty, a, b)
     }
 
-    pub fn and(&mut self, a: Pred, b: Pred) -> Pred {
+    pub(crate) fn and(&mut self, a: Pred, b: Pred) -> Pred {
         match (a, b) {
             (Pred::Const(false), _) | (_, Pred::Const(false)) => Pred::Const(false),
             (Pred::Const(true), p) | (p, Pred::Const(true)) => p,
@@ -226,11 +228,11 @@ impl Emit<'_> {
         }
     }
 
-    pub fn or(&mut self, a: Pred, b: Pred) -> Pred {
+    pub(crate) fn or(&mut self, a: Pred, b: Pred) -> Pred {
         self.and(a.not(), b.not()).not()
     }
 
-    pub fn xor(&mut self, a: Pred, b: Pred) -> Pred {
+    pub(crate) fn xor(&mut self, a: Pred, b: Pred) -> Pred {
         match (a, b) {
             (Pred::Const(c), p) | (p, Pred::Const(c)) => {
                 if c {
@@ -252,7 +254,7 @@ impl Emit<'_> {
     }
 
     /// Whether a component of any width is not zero: how booleans are read.
-    pub fn truth(&mut self, c: Comp, bits: u8) -> Pred {
+    pub(crate) fn truth(&mut self, c: Comp, bits: u8) -> Pred {
         match c {
             Comp::Bool(p) | Comp::Word(Word::Mask(p)) => p,
             Comp::Word(Word::Imm(x)) => Pred::Const(x & mask(bits) != 0),
@@ -268,7 +270,7 @@ impl Emit<'_> {
     }
 
     /// `p ? a : b`
-    pub fn select(&mut self, p: Pred, a: Word, b: Word) -> Word {
+    pub(crate) fn select(&mut self, p: Pred, a: Word, b: Word) -> Word {
         if a == b {
             return a;
         }
@@ -292,13 +294,13 @@ impl Emit<'_> {
         self.b.sel(v, a, b).into()
     }
 
-    pub fn select_pred(&mut self, p: Pred, a: Pred, b: Pred) -> Pred {
+    pub(crate) fn select_pred(&mut self, p: Pred, a: Pred, b: Pred) -> Pred {
         let x = self.and(p, a);
         let y = self.and(p.not(), b);
         self.or(x, y)
     }
 
-    pub fn select_comp(&mut self, p: Pred, a: Comp, b: Comp) -> Comp {
+    pub(crate) fn select_comp(&mut self, p: Pred, a: Comp, b: Comp) -> Comp {
         match (a, b) {
             (Comp::Bool(a), Comp::Bool(b)) => Comp::Bool(self.select_pred(p, a, b)),
             (Comp::Wide(al, ah), Comp::Wide(bl, bh)) => {
@@ -310,12 +312,12 @@ impl Emit<'_> {
 
     // ---- words
 
-    pub fn op1(&mut self, op: Op, ty: Type, a: impl Into<Word>) -> Word {
+    pub(crate) fn op1(&mut self, op: Op, ty: Type, a: impl Into<Word>) -> Word {
         let a = self.src(a.into());
         self.b.op1(op, ty, a).into()
     }
 
-    pub fn op2(&mut self, op: Op, ty: Type, a: impl Into<Word>, b: impl Into<Word>) -> Word {
+    pub(crate) fn op2(&mut self, op: Op, ty: Type, a: impl Into<Word>, b: impl Into<Word>) -> Word {
         let (a, b) = (a.into(), b.into());
         if let Some(w) = fold(op, ty, a, b) {
             return w;
@@ -325,12 +327,12 @@ impl Emit<'_> {
     }
 
     /// A float's magnitude (its highest word) with the sign of another.
-    pub fn copy_sign(&mut self, magnitude: Word, sign: Word) -> Word {
+    pub(crate) fn copy_sign(&mut self, magnitude: Word, sign: Word) -> Word {
         const BELOW_THE_SIGN: u32 = 31 << 8;
         self.op3(Op::Ins, Type::U32, magnitude, BELOW_THE_SIGN, sign)
     }
 
-    pub fn op3(
+    pub(crate) fn op3(
         &mut self,
         op: Op,
         ty: Type,
@@ -343,12 +345,12 @@ impl Emit<'_> {
     }
 
     /// An instruction of a one-word type.
-    pub fn inst(&mut self, inst: Inst) -> Word {
+    pub(crate) fn inst(&mut self, inst: Inst) -> Word {
         self.b.value(inst).into()
     }
 
     /// An instruction of any type; what it gives as a component.
-    pub fn comp(&mut self, inst: Inst) -> Comp {
+    pub(crate) fn comp(&mut self, inst: Inst) -> Comp {
         if inst.ty == Type::Pred {
             return Comp::Bool(Pred::Val(self.b.value(inst), false));
         }
@@ -359,7 +361,7 @@ impl Emit<'_> {
         }
     }
 
-    pub fn undef(&mut self, bits: u8) -> Comp {
+    pub(crate) fn undef(&mut self, bits: u8) -> Comp {
         match bits {
             1 => Comp::Bool(Pred::Val(self.b.undef(Class::Pred), false)),
             64 => Comp::Wide(self.b.undef(Class::Gpr).into(), self.b.undef(Class::Gpr).into()),
@@ -368,18 +370,18 @@ impl Emit<'_> {
     }
 
     /// A conversion with rounding; operand and result as wide as their types say.
-    pub fn cvt(&mut self, ty: Type, sty: Type, rnd: Rnd, a: Comp) -> Comp {
+    pub(crate) fn cvt(&mut self, ty: Type, sty: Type, rnd: Rnd, a: Comp) -> Comp {
         let a = self.operand(a);
         self.comp(convert(ty, sty, rnd, a))
     }
 
     /// Notes that the bits of a value from `bits` on are zero, or copies of the sign.
-    pub fn note_extended(&mut self, v: ValueId, bits: u8, signed: bool) {
+    pub(crate) fn note_extended(&mut self, v: ValueId, bits: u8, signed: bool) {
         self.narrow.insert(v, (bits, signed));
     }
 
     /// The number in the low `bits` bits, as one of 32 bits.
-    pub fn extend(&mut self, w: Word, bits: u8, signed: bool) -> Word {
+    pub(crate) fn extend(&mut self, w: Word, bits: u8, signed: bool) -> Word {
         if bits >= 32 {
             return w;
         }

@@ -46,7 +46,7 @@ enum Shape {
 
 /// What is known of values, by their low words.
 #[derive(Default)]
-pub struct Wide {
+pub(crate) struct Wide {
     shapes: FxHashMap<ValueId, (ValueId, Shape)>,
     /// Sums that exist already, and where: instructions with carries are not found equal later.
     sums: FxHashMap<(Comp, Comp), (Comp, BlockId)>,
@@ -75,7 +75,7 @@ impl Wide {
 
 impl Emit<'_> {
     /// A value without the constant that is added to it, and that constant.
-    pub fn split_offset(&self, c: Comp) -> (Comp, u64) {
+    pub(crate) fn split_offset(&self, c: Comp) -> (Comp, u64) {
         match self.sums.get(c) {
             Some(Shape::Offset(base, offset)) => (base, offset),
             _ => (c, 0),
@@ -147,7 +147,7 @@ impl Emit<'_> {
     }
 
     /// Notes that a 32-bit sum does not wrap as a signed number.
-    pub fn note_unwrapped(&mut self, sum: ValueId) {
+    pub(crate) fn note_unwrapped(&mut self, sum: ValueId) {
         self.sums.unwrapped.insert(sum);
     }
 
@@ -172,14 +172,14 @@ impl Emit<'_> {
     }
 
     /// Notes that a value is a 32-bit number with its sign extended.
-    pub fn note_sign_extended(&mut self, c: Comp, factor: Word) {
+    pub(crate) fn note_sign_extended(&mut self, c: Comp, factor: Word) {
         self.sums.note(c, Shape::Product { factor, signed: true, by: 1 });
         if let Word::Val(v) = factor {
             self.sums.extended.insert(v, (c, self.b.block));
         }
     }
 
-    pub fn add64(&mut self, a: Comp, b: Comp) -> Comp {
+    pub(crate) fn add64(&mut self, a: Comp, b: Comp) -> Comp {
         let parts = |this: &mut Self, c: Comp, other: Comp| match c.as_const() {
             Some(n) => (None, n),
             None => {
@@ -284,7 +284,7 @@ impl Emit<'_> {
     }
 
     /// A product with a constant.
-    pub fn mul64(&mut self, a: Comp, by: u64) -> Comp {
+    pub(crate) fn mul64(&mut self, a: Comp, by: u64) -> Comp {
         let (base, offset) = if by <= LARGEST_ELEMENT { self.split_index(a) } else { self.split_offset(a) };
         let product = match self.sums.products.get(&(base, by)) {
             Some(&(product, block)) if self.scope.holds(block) => product,

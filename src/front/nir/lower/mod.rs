@@ -61,7 +61,7 @@ impl Signature {
 }
 
 /// The program of a parsed shader's kernel.
-pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Diagnostics> {
+pub(super) fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Diagnostics> {
     let declared = |span| {
         move |e: LimitError| Diagnostics::from(Diagnostic::error(e.to_string()).at(span, "declared here"))
     };

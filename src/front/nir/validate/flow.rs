@@ -304,12 +304,14 @@ impl<'f> Builder<'f> {
     }
 
     fn label(&mut self, at: u32, label: u32, span: Span) {
-        if let Place::Block(before) = self.place {
+        if self.place != Place::Between {
             if self.frames.is_empty() {
                 self.end = Some((label, span));
             } else {
                 self.consecutive(label, span);
             }
+        }
+        if let Place::Block(before) = self.place {
             self.pending.push(before);
         }
         let block = self.open(Some(label), at);

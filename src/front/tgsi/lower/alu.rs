@@ -122,7 +122,7 @@ fn conversion(op: Opcode) -> Option<(Type, Type, Rnd)> {
 }
 
 impl Body<'_> {
-    pub fn alu(&mut self, inst: &Inst<'_>) -> Parsed<()> {
+    pub(super) fn alu(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         if inst.op == Opcode::DFRACEXP {
             return self.dfracexp(inst);
         }
@@ -293,18 +293,18 @@ impl Body<'_> {
     }
 
     /// The integral float near a float.
-    pub fn integral(&mut self, s: ir::Src, rnd: Rnd) -> ValueId {
+    pub(super) fn integral(&mut self, s: ir::Src, rnd: Rnd) -> ValueId {
         self.b().value(integral(Type::F32, rnd, s))
     }
 
     /// `x` to the power `y`, for x >= 0. The logarithm of 0 (and of subnormals) is infinite, and times 0 it must be 0.
-    pub fn power(&mut self, x: ir::Src, y: ir::Src) -> ValueId {
+    pub(super) fn power(&mut self, x: ir::Src, y: ir::Src) -> ValueId {
         let log = self.b().op1(Op::Lg2, Type::F32, x);
         let product = self.b().op2(Op::MulZ, Type::F32, log, y);
         self.b().op1(Op::Ex2, Type::F32, product)
     }
 
-    pub fn dot(&mut self, inst: &Inst<'_>, n: usize) -> Parsed<ValueId> {
+    pub(super) fn dot(&mut self, inst: &Inst<'_>, n: usize) -> Parsed<ValueId> {
         let mut sum = None;
         for c in 0..n {
             let a = self.operand(&inst.srcs[0], c, Ty::F32)?;

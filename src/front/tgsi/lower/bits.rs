@@ -12,7 +12,7 @@ fn most(width: u32, signed: bool) -> f32 {
 
 impl Body<'_> {
     /// Position and length of a bit field, as `ext` and `ins` take them.
-    pub fn field(&mut self, position: ir::Src, length: ir::Src) -> ValueId {
+    pub(super) fn field(&mut self, position: ir::Src, length: ir::Src) -> ValueId {
         match (position.as_imm(), length.as_imm()) {
             (Some(p), Some(n)) => self.b().mov((p & 0xff) | ((n & 0xff) << 8)),
             _ => self.b().op3(Op::Ins, Type::U32, length, 0x0808u32, position),
@@ -20,7 +20,7 @@ impl Body<'_> {
     }
 
     /// A float clamped to [0, 1], NaN to 0.
-    pub fn saturate(&mut self, s: impl Into<ir::Src>) -> ValueId {
+    pub(super) fn saturate(&mut self, s: impl Into<ir::Src>) -> ValueId {
         self.b().value(convert::saturate(s))
     }
 
@@ -59,7 +59,7 @@ impl Body<'_> {
     }
 
     /// The value of component `c` of a vector opcode's result.
-    pub fn vector(&mut self, inst: &Inst<'_>, c: usize) -> Parsed<ValueId> {
+    pub(super) fn vector(&mut self, inst: &Inst<'_>, c: usize) -> Parsed<ValueId> {
         use Opcode::*;
         let src = &inst.srcs[0];
         let f = Ty::F32;

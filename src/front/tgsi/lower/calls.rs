@@ -21,17 +21,17 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::stage::{Semantic, Stage};
 
 /// A register's component.
-pub type Comp = (File, u32, u8);
+pub(super) type Comp = (File, u32, u8);
 
 /// What a subroutine takes and gives, in a fixed order.
 #[derive(Default, Debug, Clone)]
-pub struct Binding {
+pub(super) struct Binding {
     pub params: Vec<Comp>,
     pub results: Vec<Comp>,
 }
 
 #[derive(Default)]
-pub struct Calls {
+pub(super) struct Calls {
     /// Subroutines that the kernel reaches, callers first.
     order: Vec<u32>,
     bindings: FxHashMap<u32, Binding>,
@@ -39,7 +39,7 @@ pub struct Calls {
 
 impl Calls {
     /// Analyses what is reached from the code at `entry`; refuses recursion.
-    pub fn new(ast: &Program, entry: u32, variables: Variables) -> Result<Calls, Diagnostics> {
+    pub(super) fn new(ast: &Program, entry: u32, variables: Variables) -> Result<Calls, Diagnostics> {
         if !ast.code.iter().any(|i| is_call(i.op)) {
             return Ok(Calls::default());
         }
@@ -64,11 +64,11 @@ impl Calls {
         Ok(Calls { order: order[1..].to_vec(), bindings: a.bindings })
     }
 
-    pub fn order(&self) -> &[u32] {
+    pub(super) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    pub fn binding(&self, sub: u32) -> Option<&Binding> {
+    pub(super) fn binding(&self, sub: u32) -> Option<&Binding> {
         self.bindings.get(&sub)
     }
 }
@@ -83,7 +83,7 @@ fn body(ast: &Program, start: u32) -> std::ops::Range<u32> {
 
 /// Which registers besides TEMP and ADDR are variables.
 #[derive(Clone, Default)]
-pub struct Variables {
+pub(super) struct Variables {
     /// Outputs by number: those of fragment shaders, and what is wanted when a vertex is complete.
     outputs: Vec<u32>,
     /// The vertex that a geometry shader makes.
@@ -91,7 +91,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    pub fn of(registers: &Registers, clip_source: Option<Semantic>) -> Variables {
+    pub(super) fn of(registers: &Registers, clip_source: Option<Semantic>) -> Variables {
         let interface = &registers.interface;
         let kept = |n: &u32| {
             registers.output(*n).is_some_and(|a| {
@@ -180,7 +180,7 @@ fn reached(ast: &Program, entry: u32) -> Result<Vec<u32>, Diagnostics> {
 
 /// Calls `each` with the components of TEMP and ADDR that a part of a function reads, and those that it writes, each of
 /// these with the number of the instruction, in ascending order.
-pub fn for_accesses(
+pub(super) fn for_accesses(
     ast: &Program,
     calls: &Calls,
     code: std::ops::Range<u32>,
@@ -516,7 +516,7 @@ impl<'a> Analysis<'a> {
 
 /// The components of operand `n` (before its swizzle) that count, for an instruction that writes `mask`. Where an
 /// opcode has no simple rule: all.
-pub fn read_components(inst: &Inst<'_>, n: usize, mask: u8) -> Vec<usize> {
+pub(crate) fn read_components(inst: &Inst<'_>, n: usize, mask: u8) -> Vec<usize> {
     let info = inst.op.info();
     let written = |m: u8| (0..4).filter(move |c| m >> c & 1 != 0).collect::<Vec<_>>();
     match info.shape {

@@ -11,7 +11,7 @@ use crate::front::tgsi::ast::*;
 use crate::ir::{self, BlockId, Call, Class, Cond, Ext, Inst as IrInst, Merge, Op, Term, Type, ValueId};
 
 /// A construct whose end has not come yet.
-pub enum Open {
+pub(super) enum Open {
     If {
         join: BlockId,
         /// Where the ELSE goes, until it has come.
@@ -27,7 +27,7 @@ pub enum Open {
     Dead,
 }
 
-pub struct Switch {
+pub(super) struct Switch {
     exit: BlockId,
     /// For each CASE and DEFAULT in order: its value is equal (all ones), or no other's is.
     hits: Vec<ValueId>,
@@ -44,7 +44,7 @@ pub struct Switch {
 }
 
 impl Body<'_> {
-    pub fn flow(&mut self, at: u32, inst: &Inst<'_>) -> Parsed<()> {
+    pub(super) fn flow(&mut self, at: u32, inst: &Inst<'_>) -> Parsed<()> {
         match inst.op {
             Opcode::IF | Opcode::UIF | Opcode::IF_ASKED if !self.live => self.open.push(Open::Dead),
             Opcode::BGNLOOP | Opcode::SWITCH if !self.live => self.open.push(Open::Dead),

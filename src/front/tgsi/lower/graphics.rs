@@ -10,19 +10,19 @@ use crate::ir::{self, Attribute, EmitOp, Interp, InterpAt, InterpMode, Op, Space
 use crate::stage::{self, Stage};
 
 /// The vertex being made, as a register's component.
-pub const VERTEX: (File, u32, u8) = (File::Sv, u32::MAX, 0);
+pub(super) const VERTEX: (File, u32, u8) = (File::Sv, u32::MAX, 0);
 
 impl Body<'_> {
     fn stage(&self) -> Stage {
         self.cx.registers.interface.stage
     }
 
-    pub fn is_graphics(&self) -> bool {
+    pub(super) fn is_graphics(&self) -> bool {
         self.stage().is_graphics()
     }
 
     /// A component of a system value that only graphics stages have.
-    pub fn stage_value(&mut self, semantic: Semantic, comp: usize, reg: &Reg) -> Parsed<ir::Src> {
+    pub(super) fn stage_value(&mut self, semantic: Semantic, comp: usize, reg: &Reg) -> Parsed<ir::Src> {
         use Semantic::*;
         let stage = self.stage();
         let exists = match semantic {
@@ -112,7 +112,7 @@ impl Body<'_> {
         Ok(Place { space, address, offset: None, vertex: None })
     }
 
-    pub fn read_input(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
+    pub(super) fn read_input(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
         let (a, distance) = self.attribute(reg)?;
         if comp >= usize::from(a.semantic.components()) {
             return Ok(missing(comp as u32));
@@ -162,7 +162,7 @@ impl Body<'_> {
     }
 
     /// Reads back an output: of a patch's vertices, or a variable.
-    pub fn read_output(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
+    pub(super) fn read_output(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
         let (a, distance) = self.attribute(reg)?;
         if self.stage() == Stage::Fragment && reg.index.indirect.is_none() {
             return Ok(self.read_var(File::Out, reg.index.offset as u32, comp).into());
@@ -188,7 +188,7 @@ impl Body<'_> {
         Ok(self.b().ld_word(place.component(comp as u32)).into())
     }
 
-    pub fn write_output(&mut self, reg: &Reg, comp: usize, v: ValueId) -> Parsed<()> {
+    pub(super) fn write_output(&mut self, reg: &Reg, comp: usize, v: ValueId) -> Parsed<()> {
         let (a, distance) = self.attribute(reg)?;
         if self.stage() == Stage::Fragment {
             if reg.index.indirect.is_some() {
@@ -234,7 +234,7 @@ impl Body<'_> {
     }
 
     /// The first vertex that a geometry shader makes.
-    pub fn begin_stage(&mut self) {
+    pub(super) fn begin_stage(&mut self) {
         if self.stage() == Stage::Geometry && self.binding.is_none() {
             let first = self.b().mov(0u32);
             self.write_var(VERTEX.0, VERTEX.1, VERTEX.2.into(), first);
@@ -264,7 +264,7 @@ impl Body<'_> {
     }
 
     /// Ends the kernel, leaving what its stage leaves in registers.
-    pub fn leave_stage(&mut self) -> ir::Term {
+    pub(super) fn leave_stage(&mut self) -> ir::Term {
         match self.stage() {
             Stage::Geometry => {
                 let vertex = self.vertex();
@@ -302,7 +302,7 @@ impl Body<'_> {
         graphics::return_in(&mut self.f, &results)
     }
 
-    pub fn graphics(&mut self, inst: &Inst<'_>) -> Parsed<()> {
+    pub(super) fn graphics(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         use Opcode::*;
         let fragment = self.stage() == Stage::Fragment;
         let fits = match inst.op {

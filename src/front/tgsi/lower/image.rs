@@ -8,7 +8,7 @@ use crate::front::tgsi::ast::*;
 use crate::ir::{self, AtomOp, Dim, Op, Order, Surf, Type, ValueId};
 
 /// The shape of a target.
-pub fn dim(target: Target) -> Dim {
+pub(super) fn dim(target: Target) -> Dim {
     use Target::*;
     match target {
         Buffer => Dim::Buffer,
@@ -79,7 +79,7 @@ impl Body<'_> {
         Ok(surf)
     }
 
-    pub fn image_load(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
+    pub(super) fn image_load(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
         let (dst, res) = (inst.dsts[0], inst.srcs[0]);
         let mut surf = self.surface(inst, &res.reg, resource, Some(&inst.srcs[1]))?;
         if surf.format.is_none() && surf.ty != Type::B128 {
@@ -96,7 +96,7 @@ impl Body<'_> {
         self.write_chosen(&dst, mask, swizzle, &values)
     }
 
-    pub fn image_store(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
+    pub(super) fn image_store(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
         let dst = inst.dsts[0];
         let mut surf = self.surface(inst, &dst.reg, resource, Some(&inst.srcs[0]))?;
         // A formatted store writes whole texels; a raw one as many words as its mask has.
@@ -109,7 +109,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    pub fn image_atomic(
+    pub(super) fn image_atomic(
         &mut self,
         inst: &Inst<'_>,
         resource: Resource,
@@ -129,7 +129,7 @@ impl Body<'_> {
         Ok(image::emit(&mut self.b(), Op::Sured, surf, 1)[0])
     }
 
-    pub fn image_size(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
+    pub(super) fn image_size(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
         let (dst, reg) = (inst.dsts[0], inst.srcs[0].reg);
         let mut surf = self.surface(inst, &reg, resource, None)?;
         surf.mask = dst.mask;

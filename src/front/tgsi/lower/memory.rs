@@ -12,7 +12,7 @@ use crate::ir::{
 };
 
 /// What a resource operand names.
-pub enum Resource {
+pub(super) enum Resource {
     /// Byte-addressed; the address is added to the reference.
     Bytes(MemRef),
     /// An image by number, or by a handle.
@@ -20,7 +20,7 @@ pub enum Resource {
 }
 
 impl Body<'_> {
-    pub fn memory(&mut self, inst: &Inst<'_>) -> Parsed<()> {
+    pub(super) fn memory(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         match inst.op {
             Opcode::STORE => self.store(inst),
             Opcode::LOAD => self.load(inst),
@@ -31,7 +31,12 @@ impl Body<'_> {
     }
 
     /// What a resource operand names, with the ordering that the instruction asks for.
-    pub fn resource_operand(&mut self, inst: &Inst<'_>, reg: &Reg, swizzle: [u8; 4]) -> Parsed<Resource> {
+    pub(super) fn resource_operand(
+        &mut self,
+        inst: &Inst<'_>,
+        reg: &Reg,
+        swizzle: [u8; 4],
+    ) -> Parsed<Resource> {
         let order = match &inst.memory {
             Some(m) if m.volatile => Order::Volatile,
             Some(m) if m.coherent => Order::Coherent,
@@ -280,7 +285,7 @@ impl Body<'_> {
         }
     }
 
-    pub fn sync(&mut self, inst: &Inst<'_>) -> Parsed<()> {
+    pub(super) fn sync(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         /// Bits of MEMBAR's operand that concern the block alone: shared memory, thread group.
         const BLOCK_BITS: u32 = 0x18;
         const SHARED_ONLY: u32 = 0x8;
@@ -305,7 +310,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    pub fn lane(&mut self, inst: &Inst<'_>) -> Parsed<()> {
+    pub(super) fn lane(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let dst = inst.dsts[0];
         match inst.op {
             Opcode::CLOCK => {

@@ -32,7 +32,7 @@ use crate::front::common::graphics as graphics_front;
 use crate::front::common::ssa::{self, Ssa, Var};
 use crate::ir::build::Builder;
 use crate::ir::{self, BlockId, FuncId, Function, Loc, Term};
-pub use calls::read_components;
+pub(super) use calls::read_components;
 use calls::{Binding, Calls};
 use storage::Storage;
 
@@ -82,7 +82,7 @@ struct Body<'a> {
 }
 
 /// Makes the program of the kernel that is asked for.
-pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostics> {
+pub(super) fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostics> {
     let mut registers = Registers::new(ast)?;
     let interface = &mut registers.interface;
     let mut clip_source = None;

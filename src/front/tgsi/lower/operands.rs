@@ -20,7 +20,7 @@ enum Access {
 
 impl Body<'_> {
     /// A general value with the bits of an operand.
-    pub fn value(&mut self, s: ir::Src) -> ValueId {
+    pub(super) fn value(&mut self, s: ir::Src) -> ValueId {
         if s.is_plain_val()
             && let Some(v) = s.as_val()
         {
@@ -51,13 +51,13 @@ impl Body<'_> {
 
     /// The current value of a register's component that is no memory.
     #[inline]
-    pub fn read_var(&mut self, file: File, index: u32, comp: usize) -> ValueId {
+    pub(super) fn read_var(&mut self, file: File, index: u32, comp: usize) -> ValueId {
         let var = self.var(file, index, comp);
         self.ssa.read(&mut self.f, self.block, var)
     }
 
     #[inline]
-    pub fn write_var(&mut self, file: File, index: u32, comp: usize, v: ValueId) {
+    pub(super) fn write_var(&mut self, file: File, index: u32, comp: usize, v: ValueId) {
         let var = self.var(file, index, comp);
         self.ssa.write(self.block, var, v);
     }
@@ -76,7 +76,7 @@ impl Body<'_> {
 
     /// An index as a constant part and a dynamic part.
     #[inline]
-    pub fn index(&mut self, index: &Index) -> Parsed<(i32, Option<ValueId>)> {
+    pub(super) fn index(&mut self, index: &Index) -> Parsed<(i32, Option<ValueId>)> {
         let dynamic = match &index.indirect {
             Some(i) => Some(self.indirect(i)?),
             None => None,
@@ -85,7 +85,7 @@ impl Body<'_> {
     }
 
     /// The number of a resource: a constant below 65536, and what is added to it.
-    pub fn resource(&mut self, index: &Index) -> Parsed<(u16, Option<ValueId>)> {
+    pub(super) fn resource(&mut self, index: &Index) -> Parsed<(u16, Option<ValueId>)> {
         let (offset, dynamic) = self.index(index)?;
         match (offset, dynamic) {
             (0.., _) => Ok((offset as u16, dynamic)),
@@ -136,7 +136,7 @@ impl Body<'_> {
 
     /// The 32 bits of a register's component, without modifiers: a value or an immediate.
     #[inline]
-    pub fn bits(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
+    pub(super) fn bits(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
         match reg.file {
             File::Temp if self.cx.storage.is_empty() => {
                 Ok(self.read_var(File::Temp, reg.index.offset as u32, comp).into())
@@ -291,7 +291,7 @@ impl Body<'_> {
     }
 
     /// A 32-bit operand of type `ty` (float modifiers stand on the result, others are carried out).
-    pub fn operand(&mut self, src: &Src, comp: usize, ty: Ty) -> Parsed<ir::Src> {
+    pub(super) fn operand(&mut self, src: &Src, comp: usize, ty: Ty) -> Parsed<ir::Src> {
         let mut s = self.bits(&src.reg, src.swizzle[comp] as usize)?;
         if !src.abs && !src.neg {
             return Ok(s);
@@ -330,7 +330,7 @@ impl Body<'_> {
     }
 
     /// A 64-bit operand: pair 0 (`.xy`) or 1 (`.zw`) after the swizzle.
-    pub fn operand64(&mut self, src: &Src, pair: usize, ty: Ty) -> Parsed<ir::Src> {
+    pub(super) fn operand64(&mut self, src: &Src, pair: usize, ty: Ty) -> Parsed<ir::Src> {
         let lo = self.bits(&src.reg, src.swizzle[2 * pair] as usize)?;
         let hi = self.bits(&src.reg, src.swizzle[2 * pair + 1] as usize)?;
         let mut s: ir::Src = match (lo.as_imm(), hi.as_imm()) {
@@ -354,7 +354,7 @@ impl Body<'_> {
 
     /// Writes one component of a destination.
     #[inline]
-    pub fn write(&mut self, reg: &Reg, comp: usize, v: ValueId) -> Parsed<()> {
+    pub(super) fn write(&mut self, reg: &Reg, comp: usize, v: ValueId) -> Parsed<()> {
         match reg.file {
             File::Temp | File::Addr => {
                 if let Some(place) = self.array_place(reg, comp, Access::Write)? {
@@ -371,12 +371,18 @@ impl Body<'_> {
     }
 
     /// Writes to each component of a destination what was made for it, if anything was.
-    pub fn write_each(&mut self, dst: &Dst, made: impl Fn(usize) -> Option<ValueId>) -> Parsed<()> {
+    pub(super) fn write_each(&mut self, dst: &Dst, made: impl Fn(usize) -> Option<ValueId>) -> Parsed<()> {
         dst.comps().try_for_each(|c| made(c).map_or(Ok(()), |v| self.write(&dst.reg, c, v)))
     }
 
     /// Writes to each component of a destination the one of a result that the swizzle names; `values` are those of the mask.
-    pub fn write_chosen(&mut self, dst: &Dst, mask: u8, swizzle: [u8; 4], values: &[ValueId]) -> Parsed<()> {
+    pub(super) fn write_chosen(
+        &mut self,
+        dst: &Dst,
+        mask: u8,
+        swizzle: [u8; 4],
+        values: &[ValueId],
+    ) -> Parsed<()> {
         self.write_each(dst, |c| {
             let below = mask & ((1 << swizzle[c]) - 1);
             values.get(below.count_ones() as usize).copied().filter(|_| mask >> swizzle[c] & 1 != 0)

@@ -17,7 +17,7 @@ use crate::front::Request;
 use crate::ir::{Align, Def, Function, InstId, Op, Space, Src, Type, ValueId};
 
 /// States the alignment of pointer arguments on the loads that fetch them.
-pub fn mark(f: &mut Function, req: &Request<'_>) {
+pub(super) fn mark(f: &mut Function, req: &Request<'_>) {
     if req.pointer_align <= 1 {
         return;
     }

@@ -11,7 +11,7 @@ use crate::ir::{Extent, Space};
 
 /// A run of registers in local memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Array {
+pub(super) struct Array {
     pub first: u32,
     pub last: u32,
     /// Byte address of the first register, a multiple of 16.
@@ -20,7 +20,7 @@ pub struct Array {
 
 /// The registers in memory.
 #[derive(Default)]
-pub struct Storage {
+pub(super) struct Storage {
     arrays: Vec<(File, Array)>,
     /// The array that a register is in.
     of: FxHashMap<(File, u32), usize>,
@@ -33,7 +33,7 @@ const FILES: [File; 2] = [File::Temp, File::Addr];
 
 impl Storage {
     /// Places what must be in memory from address `start` on.
-    pub fn new(ast: &Program, start: u32) -> Storage {
+    pub(super) fn new(ast: &Program, start: u32) -> Storage {
         let mut s = Storage { end: start.next_multiple_of(16), ..Storage::default() };
         if regs(ast).any(|reg| reg.index.indirect.is_some()) {
             for file in FILES {
@@ -76,17 +76,17 @@ impl Storage {
     }
 
     /// Whether no register is in memory, and none is indexed dynamically.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.arrays.is_empty()
     }
 
     /// The array that holds a register, if it is in memory.
-    pub fn find(&self, file: File, index: u32) -> Option<Array> {
+    pub(super) fn find(&self, file: File, index: u32) -> Option<Array> {
         self.of.get(&(file, index)).map(|&n| self.arrays[n].1)
     }
 
     /// Where the arrays lie, for programs that check themselves: after `private_bytes` that the program addresses itself.
-    pub fn extents(&self, private_bytes: u32) -> Vec<Extent> {
+    pub(super) fn extents(&self, private_bytes: u32) -> Vec<Extent> {
         let own = Extent { space: Space::Local, start: 0, bytes: private_bytes };
         let arrays = self.arrays.iter().map(|(_, a)| (a.base, 16 * (a.last - a.first + 1)));
         let arrays = arrays.map(|(start, bytes)| Extent { space: Space::Local, start, bytes });
@@ -94,13 +94,13 @@ impl Storage {
     }
 
     /// The number that accesses to an array have ([`crate::ir::MemRef::var`]); the program's own memory has the first.
-    pub fn number(&self, a: &Array) -> u16 {
+    pub(super) fn number(&self, a: &Array) -> u16 {
         let n = self.arrays.iter().position(|(_, b)| b.base == a.base);
         n.and_then(|n| u16::try_from(n + 2).ok()).unwrap_or(0)
     }
 
     /// The array that a dynamic index goes into.
-    pub fn dynamic(&self, ast: &Program, reg: &Reg) -> Option<Array> {
+    pub(super) fn dynamic(&self, ast: &Program, reg: &Reg) -> Option<Array> {
         let array = reg.index.indirect?.array;
         let decl = ast.decls.iter().find(|d| d.file == reg.file && d.array == array && array != 0);
         match decl {

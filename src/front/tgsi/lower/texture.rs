@@ -10,7 +10,7 @@ use crate::front::tgsi::ast::*;
 use crate::ir::{Dim, Op, Tex, TexOp, TexRole, Type, ValueId};
 
 impl Body<'_> {
-    pub fn texture(&mut self, inst: &Inst<'_>) -> Parsed<()> {
+    pub(super) fn texture(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         if matches!(inst.op, Opcode::SAMPLE_POS | Opcode::SAMP2HND) {
             return Err(self.no_lowering(inst, ""));
         }

@@ -9,17 +9,17 @@ use crate::ir::{Cond, Inst, Op, Rnd, Src, Type, ValueId};
 type Pair = [ValueId; 2];
 
 impl Body<'_> {
-    pub fn pair(&mut self, inst: Inst) -> Pair {
+    pub(super) fn pair(&mut self, inst: Inst) -> Pair {
         self.b().pair(inst)
     }
 
     /// An integral double near a double.
-    pub fn round64(&mut self, s: Src, rnd: Rnd) -> Pair {
+    pub(super) fn round64(&mut self, s: Src, rnd: Rnd) -> Pair {
         self.pair(integral(Type::F64, rnd, s))
     }
 
     /// The sign of a double as -1.0, 0.0 or 1.0.
-    pub fn sign64(&mut self, s: Src) -> Pair {
+    pub(super) fn sign64(&mut self, s: Src) -> Pair {
         let pos = self.b().setp(Cond::Gt, Type::F64, s, Src::f64(0.0));
         let neg = self.b().setp(Cond::Lt, Type::F64, s, Src::f64(0.0));
         let high = |x: f64| (x.to_bits() >> 32) as u32;
@@ -30,7 +30,7 @@ impl Body<'_> {
     }
 
     /// The sign of a 64-bit integer as -1, 0 or 1.
-    pub fn sign_i64(&mut self, s: Src) -> Pair {
+    pub(super) fn sign_i64(&mut self, s: Src) -> Pair {
         let [lo, hi] = self.words(s);
         let sign = self.b().op2(Op::Shr, Type::S32, hi, 31u32);
         let any = self.b().op2(Op::Or, Type::U32, lo, hi);
@@ -53,7 +53,7 @@ impl Body<'_> {
 
     /// DFRACEXP: the significand in [0.5, 1) and the exponent of 2. Zeros, infinities and NaNs come back with
     /// exponent 0.
-    pub fn frexp64(&mut self, s: Src) -> (Pair, ValueId) {
+    pub(super) fn frexp64(&mut self, s: Src) -> (Pair, ValueId) {
         const EXPONENT: u32 = 0x7ff;
         const HALF: u32 = 0x3fe0_0000;
         // Copies make modifiers part of the value.
@@ -83,7 +83,7 @@ impl Body<'_> {
     }
 
     /// An opcode of the 64-bit types that is one IR operation, or else what it is.
-    pub fn simple64(op: Opcode) -> Option<(Op, Type)> {
+    pub(super) fn simple64(op: Opcode) -> Option<(Op, Type)> {
         use Opcode::*;
         Some(match op {
             DADD => (Op::Add, Type::F64),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A warp of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Who {
+pub(crate) struct Who {
     pub block: u32,
     pub warp: u8,
 }
@@ -25,7 +25,7 @@ enum Node {
 
 /// How far each warp has got, as far as somebody knows.
 #[derive(Clone, Debug, Default)]
-pub struct Clock {
+pub(crate) struct Clock {
     root: Option<Arc<Node>>,
     /// Inner nodes above each leaf. None: there is one block, whatever its number.
     levels: u32,
@@ -37,17 +37,17 @@ fn child(block: u32, level: u32) -> usize {
 
 impl Clock {
     /// For a launch of so many blocks.
-    pub fn new(blocks: u64) -> Clock {
+    pub(crate) fn new(blocks: u64) -> Clock {
         Clock { root: None, levels: (0..32 / FAN).find(|n| blocks <= 1 << (FAN * n)).unwrap_or(32 / FAN) }
     }
 
     /// Whether it knows of nobody.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 
     /// The count of a warp.
-    pub fn get(&self, who: Who) -> u32 {
+    pub(crate) fn get(&self, who: Who) -> u32 {
         let mut node = &self.root;
         for level in (0..self.levels).rev() {
             let Some(Node::Blocks(children)) = node.as_deref() else { return 0 };
@@ -60,7 +60,7 @@ impl Clock {
     }
 
     /// A warp goes one further.
-    pub fn advance(&mut self, who: Who) {
+    pub(crate) fn advance(&mut self, who: Who) {
         let mut slot = &mut self.root;
         for level in (0..self.levels).rev() {
             let node = slot.get_or_insert_with(|| Arc::new(Node::Blocks(Default::default())));
@@ -76,7 +76,7 @@ impl Clock {
     }
 
     /// Takes over what another clock of the launch knows.
-    pub fn join(&mut self, other: &Clock) {
+    pub(crate) fn join(&mut self, other: &Clock) {
         self.levels = self.levels.max(other.levels);
         self.root = joined(&self.root, &other.root);
     }

@@ -175,7 +175,7 @@ type Page = Box<[Cell; PAGE]>;
 /// The record of one or several areas of memory: the buffers of a launch, or the shared memory of a
 /// block.
 #[derive(Clone, Debug)]
-pub struct History {
+pub(super) struct History {
     areas: Vec<Vec<Option<Page>>>,
     nodes: Nodes,
     /// Nodes at which the unused ones are looked for.

@@ -29,11 +29,11 @@
 mod clock;
 mod history;
 
-use crate::Checks;
+use crate::check::Checks;
 use crate::code::operand::Scope;
 use crate::fault::FaultKind;
 use crate::trap::{NoteKey, Other, Trap};
-pub use clock::Clock;
+pub(crate) use clock::Clock;
 use clock::Who;
 pub(crate) use history::Class;
 use history::{Access, History};
@@ -73,7 +73,7 @@ pub(crate) struct Does {
 
 /// A memory: who accessed it, and what atomics publish there.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub(crate) struct Watched {
     history: History,
     /// By word, and by the block among whose warps it is published, if not among all.
     published: FxHashMap<(Word, Option<u32>), Clock>,
@@ -99,7 +99,7 @@ struct Order {
 
 /// The race checker of a block.
 #[derive(Clone, Debug)]
-pub struct Races {
+pub(crate) struct Races {
     block: u32,
     strict: bool,
     warps: Vec<Order>,
@@ -149,7 +149,7 @@ impl Races {
 
     /// Unordered writes of the same value that were found since the last call: one for each pair of
     /// instructions.
-    pub fn take_same_values(&mut self) -> impl Iterator<Item = (NoteKey, Trap)> {
+    pub(crate) fn take_same_values(&mut self) -> impl Iterator<Item = (NoteKey, Trap)> {
         let key = |t: &Trap| (t.0.pc.unwrap_or_default(), t.0.other.map(|o| o.pc), None);
         std::mem::take(&mut self.fresh).into_iter().map(move |t| (key(&t), t))
     }

@@ -23,7 +23,8 @@ pub(crate) type Res<T> = Result<T, &'static str>;
 
 /// A value that is the same in all threads of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Uniform {
+pub enum Uniform {
+    /// Known from the code.
     Imm(u32),
     /// Bank and byte offset.
     Const(u8, u32),

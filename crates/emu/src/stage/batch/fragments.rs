@@ -99,7 +99,7 @@ fn has_plane(address: u32, kind: Interpolation) -> bool {
 }
 
 impl Inputs {
-    pub fn new(header: &Header) -> Inputs {
+    pub(crate) fn new(header: &Header) -> Inputs {
         let mut inputs = Inputs { words: [NONE; WORDS], planes: [NONE; WORDS] };
         let mut planes = 0;
         for (n, (address, kind)) in declared(header).enumerate() {
@@ -342,6 +342,11 @@ impl Fragments {
     #[inline]
     pub(crate) fn plane(&self, triangle: u32, plane: u16) -> &Plane {
         &self.planes[triangle as usize * self.planes_each + usize::from(plane)]
+    }
+
+    /// Whether any input of any triangle has no value.
+    pub(crate) fn lacks_any(&self) -> bool {
+        !self.undefined.is_empty()
     }
 
     /// Whether a triangle's input has no value at its flat vertex.

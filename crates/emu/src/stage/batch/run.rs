@@ -2,20 +2,23 @@
 
 use super::attributes::Slots;
 use super::fragments::Inputs;
-use super::results::{Layout, Results};
-use super::{Input, State};
+use super::input::{Input, State};
+use super::layout::Layout;
+use super::results::Results;
 use crate::check::race::Watched;
 use crate::cx::{Env, Trace};
-use crate::engine::{self, Exec};
+use crate::engine::Exec;
 use crate::fault::{Fault, FaultKind, Note, Place};
+use crate::launch::Launch;
 use crate::memory::Memory;
+use crate::options::Options;
 use crate::run::block::{Block, Progress, Stop};
 use crate::run::bound;
 use crate::run::grid::{Counters, caught, cores, on_threads, stats};
 use crate::stage::context::{Context, Parts};
 use crate::state::block::Shape;
 use crate::state::lanes::LANES;
-use crate::{Launch, Options, Stats};
+use crate::stats::Stats;
 use nvir_base::Chip;
 use nvir_base::caught::catching;
 use nvir_isa::header::Header;
@@ -132,7 +135,7 @@ impl<'a> Bound<'a> {
     ) -> Result<Stats, Box<Fault>> {
         let warps = u64::from(context.warps());
         let shape = Shape { grid: [context.warps(), 1, 1], block: [LANES as u32, 1, 1], shared_bytes: 0 };
-        let env = Env::new(&self.base, shape, options, None, Some(context));
+        let env = options.env(&self.base, shape, None, Some(context));
         let cores = cores(options);
         let alone = self.in_order
             || cores < 2
@@ -140,7 +143,7 @@ impl<'a> Bound<'a> {
             || options.trace.is_some()
             || options.checks.global_race
             || options.faults > 1;
-        let exec = engine::executor(&env, options);
+        let exec = options.executor(&env);
         let run = (&env, exec.as_deref());
         let shared = if alone { None } else { parallel(run, context, warps, results, options, cores) };
         let counters = match shared {

@@ -1,5 +1,7 @@
 //! Sampling: the texels that a lookup reads, wrapped, compared, filtered.
 
+use super::coordinates::{clamped, floor, weight, wrapped};
+use super::plain::Plain;
 use super::{Args, Footprint, Texture};
 use crate::check::shadow::Kind;
 use crate::code::texop::{Lod, TexKind, TexOp};
@@ -16,6 +18,8 @@ pub(super) struct Lookup<'a> {
     pub warp: &'a Warp,
     pub lane: usize,
     pub texture: &'a Texture,
+    /// The same, if it is of those and nobody watches accesses.
+    pub plain: Option<&'a Plain>,
     pub sampler: &'a Sampler,
     pub op: &'a TexOp,
     /// How coordinates move over the quad of pixels, where there is one.
@@ -23,7 +27,7 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    pub fn run(&self, cx: &mut Cx<'_>, a: &Args) -> Result<Channels, Trap> {
+    pub(super) fn run(&self, cx: &mut Cx<'_>, a: &Args) -> Result<Channels, Trap> {
         if self.texture.levels.is_empty() {
             return Ok([0; 4]);
         }
@@ -57,20 +61,39 @@ impl Lookup<'_> {
                 let d = |i: usize, axis: usize| {
                     a.derivatives.get(2 * i + axis).map_or(0.0, |d| f32::from_bits(*d))
                 };
-                self.sample(cx, a, self.level_of([0, 1].map(|axis| std::array::from_fn(|i| d(i, axis)))))
+                let moved: Footprint = [0, 1].map(|axis| std::array::from_fn(|i| d(i, axis)));
+                Lookup { footprint: Some(moved), ..*self }.sample(cx, a, self.level_of(moved))
             }
         }
     }
 
-    /// The level of detail of a footprint: the longer of its two sides in texels decides.
+    /// The level of detail of a footprint: the longer of its two sides in texels decides, as far as a filter goes at each of
+    /// its places.
     fn level_of(&self, moved: Footprint) -> f32 {
+        let [x, y] = moved.map(|side| self.squared_length(side));
+        let whole = 0.5 * x.max(y).log2();
+        match self.places(moved) {
+            1 => whole,
+            places => whole - (places as f32).log2(),
+        }
+    }
+
+    /// How many places of a footprint a linear filter looks at: as often as its shorter side fits into the longer one.
+    fn places(&self, moved: Footprint) -> u32 {
+        let most = self.texture.max_anisotropy.max(self.sampler.max_anisotropy);
+        if most <= 1 || self.sampler.min != Filter::Linear || self.integer() {
+            return 1;
+        }
+        let [x, y] = moved.map(|side| self.squared_length(side));
+        let ratio = (x.max(y) / x.min(y)).sqrt();
+        if ratio > 1.0 { ratio.ceil().min(most as f32) as u32 } else { 1 }
+    }
+
+    /// The square of a side's length, in texels of the first level.
+    fn squared_length(&self, side: [f32; 3]) -> f32 {
         let size = self.texture.levels.first().map_or([1; 3], |l| l.size);
-        let length = |moved: [f32; 3]| {
-            let scale = |i: usize| if self.scaled() { 1.0 } else { size[i] as f32 };
-            (0..self.dims()).map(|i| (moved[i] * scale(i)) * (moved[i] * scale(i))).sum::<f32>()
-        };
-        let [x, y] = moved.map(length);
-        0.5 * x.max(y).log2()
+        let scale = |i: usize| if self.scaled() { 1.0 } else { size[i] as f32 };
+        (0..self.dims()).map(|i| (side[i] * scale(i)) * (side[i] * scale(i))).sum()
     }
 
     /// The level of detail that the quad's coordinates give.
@@ -136,7 +159,7 @@ impl Lookup<'_> {
         let filter = if lod > 0.0 { s.min } else { s.mag };
         let last = self.texture.levels.len() as f32 - 1.0;
         let (coord, layer) = self.place(a);
-        let mut one = |level: f32| self.plane(cx, a, coord, layer, level.clamp(0.0, last) as usize, filter);
+        let mut one = |level: f32| self.spread(cx, a, coord, layer, level.clamp(0.0, last) as usize, filter);
         match s.mip {
             MipFilter::None => one(0.0),
             MipFilter::Nearest => one((lod + 0.5).ceil() - 1.0),
@@ -158,7 +181,34 @@ impl Lookup<'_> {
         self.texture.texels.integer()
     }
 
-    /// One level, filtered.
+    /// One level, filtered at the places along the footprint's longer side.
+    fn spread(
+        &self,
+        cx: &mut Cx<'_>,
+        a: &Args,
+        coord: [f32; 3],
+        layer: u32,
+        level: usize,
+        filter: Filter,
+    ) -> Result<Channels, Trap> {
+        let moved = self.footprint.filter(|_| filter == Filter::Linear);
+        let places = moved.map_or(1, |moved| self.places(moved));
+        let Some([x, y]) = moved.filter(|_| places > 1) else {
+            return self.plane(cx, a, coord, layer, level, filter);
+        };
+        let long = if self.squared_length(x) >= self.squared_length(y) { x } else { y };
+        let places = places as f32;
+        let mut sum = [0f32; 4];
+        for n in 0..places as u32 {
+            let along = (n as f32 + 0.5) / places - 0.5;
+            let coord = std::array::from_fn(|i| coord[i] + long[i] * along);
+            let texel = self.plane(cx, a, coord, layer, level, filter)?;
+            sum.iter_mut().zip(texel).for_each(|(s, t)| *s += f32::from_bits(t));
+        }
+        Ok(sum.map(|s| (s / places).to_bits()))
+    }
+
+    /// One level, filtered at one place.
     fn plane(
         &self,
         cx: &mut Cx<'_>,
@@ -168,6 +218,13 @@ impl Lookup<'_> {
         level: usize,
         filter: Filter,
     ) -> Result<Channels, Trap> {
+        if let Some(plain) = self.plain {
+            let [x, y, _] = coord;
+            let place = ([x, y], self.scaled());
+            if let Some(found) = plain.plane(cx.env.bound.memory, self.sampler, place, level, filter) {
+                return Ok(found);
+            }
+        }
         let size = self.texture.levels.get(level).map_or([1; 3], |l| l.size);
         let dims = self.dims();
         let o = self.op.offsets(a, 0);
@@ -176,18 +233,17 @@ impl Lookup<'_> {
             clamped(self.sampler.wrap[i], coord[i] * scale, size[i]) + o[i] as f32
         };
         if filter == Filter::Nearest || self.integer() {
-            let at = std::array::from_fn(|i| if i < dims { texels(i).floor() as i64 } else { 0 });
+            let at = std::array::from_fn(|i| if i < dims { floor(texels(i)) } else { 0 });
             return self.tap(cx, a, at, layer, level, true);
         }
         let base: [f32; 3] = std::array::from_fn(|i| if i < dims { texels(i) - 0.5 } else { 0.0 });
-        let low = base.map(|b| b.floor() as i64);
+        let low = base.map(floor);
         let mut sum = [0f32; 4];
         for corner in 0..1usize << dims {
             let mut weight = 1.0;
             let mut at = low;
             for i in 0..dims {
-                // Hardware weights have eight bits of fraction.
-                let f = ((base[i] - base[i].floor()) * 256.0).round() / 256.0;
+                let f = self::weight(base[i]);
                 if corner >> i & 1 != 0 {
                     at[i] = at[i].saturating_add(1);
                     weight *= f;
@@ -322,37 +378,6 @@ fn mix(x: u32, y: u32, f: f32) -> u32 {
     (x + (y - x) * f).to_bits()
 }
 
-/// The texel that a coordinate wraps to; `None`: the border. Where a coordinate is clamped to the image's edge and not to a
-/// texel, that lies between the last texel and the border, so that a filter mixes both and the nearest texel is the last.
-fn wrapped(at: i64, size: i64, wrap: Wrap, nearest: bool) -> Option<i64> {
-    let mirrored = |v: i64| v.max(-1 - v);
-    let inside = |v: i64| (0..size).contains(&v).then_some(v);
-    match wrap {
-        Wrap::Repeat => Some(at.rem_euclid(size)),
-        Wrap::ClampToEdge => Some(at.clamp(0, size - 1)),
-        Wrap::ClampToBorder => inside(at),
-        Wrap::Clamp if nearest => Some(at.clamp(0, size - 1)),
-        Wrap::Clamp => inside(at),
-        Wrap::MirroredRepeat => {
-            let m = at.rem_euclid(2 * size);
-            Some(m.min(2 * size - 1 - m))
-        }
-        Wrap::MirrorClampToEdge => Some(mirrored(at).clamp(0, size - 1)),
-        Wrap::MirrorClampToBorder => inside(mirrored(at)),
-        Wrap::MirrorClamp if nearest => Some(mirrored(at).clamp(0, size - 1)),
-        Wrap::MirrorClamp => inside(mirrored(at)),
-    }
-}
-
-/// A coordinate in texels, where the mode clamps it before texels are looked for.
-fn clamped(wrap: Wrap, at: f32, size: u32) -> f32 {
-    match wrap {
-        Wrap::Clamp => at.clamp(0.0, size as f32),
-        Wrap::MirrorClamp => at.abs().min(size as f32),
-        _ => at,
-    }
-}
-
 /// The direction to a place on a face, whose coordinates go from -1 to 1: the inverse of [`cube_face`].
 fn direction(face: u32, s: f64, t: f64) -> [f64; 3] {
     match face {
@@ -427,6 +452,20 @@ fn cube_face([x, y, z]: [f32; 3]) -> (u32, f32, f32, f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_parts_and_weights_are_those_of_the_library() {
+        let mut random = nvir_base::random::Random::new(5);
+        let special =
+            [0.0, -0.0, 0.5, -0.5, 255.998, 1e9, -1e9, 3e18, -3e18, f32::INFINITY, f32::NEG_INFINITY];
+        let random = (0..100_000).map(|_| f32::from_bits(random.word() as u32)).filter(|v| !v.is_nan());
+        let near = (0..100_000).map(|n| n as f32 / 512.0 - 60.0);
+        for v in special.into_iter().chain(random).chain(near) {
+            assert_eq!(floor(v), v.floor() as i64, "{v}");
+            let want = ((v - v.floor()) * 256.0).round() / 256.0;
+            assert!(weight(v) == want || want.is_nan() && (weight(v).is_nan() || v.is_infinite()), "{v}");
+        }
+    }
 
     #[test]
     fn coordinates_wrap_in_every_mode() {

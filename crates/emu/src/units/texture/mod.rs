@@ -4,20 +4,23 @@
 //! level of detail of a lookup without an explicit one comes from how coordinates change over a quad of pixels; in stages
 //! without pixels it is that of level zero.
 
+mod coordinates;
 pub(crate) mod descriptors;
 mod lookup;
+mod plain;
 mod source;
 
-pub use source::{Source, Texels, Texture, TextureSource};
+pub use source::{FractionByte, Source, Texels, Texture, TextureSource};
 
 use crate::code::micro::NULL;
 use crate::code::texop::{Lod, TexKind, TexOp};
 use crate::cx::{Cx, Env};
 use crate::fault::FaultKind;
-use crate::image::Sampler;
+use crate::image::{MipFilter, Sampler};
 use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::state::warp::Warp;
 use crate::trap::Trap;
+use descriptors::Ready;
 use lookup::Lookup;
 use nvir_base::Chip;
 use std::sync::Arc;
@@ -113,21 +116,23 @@ impl TexOp {
 
 pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> Result<(), Trap> {
     let mut rows = [LaneVec::ZERO; 4];
-    let mut last: Option<(u32, u32, Arc<Texture>, Sampler)> = None;
+    let mut last: Option<(u32, u32, Arc<Ready>, Sampler)> = None;
     let env = cx.env;
-    let footprints = footprints(env, w, op, mask, w.quad_helpers | cx.block.helpers);
+    let helpers = w.quad_helpers | cx.block.helpers;
+    let mut moved: Option<Option<[Footprint; LANES]>> = None;
+    let plain = op.dims == 2 && !(op.cube || op.array || op.shadow || op.offset || env.observed);
     for l in lanes(mask) {
         let args = op.args_of(env, w, l);
-        let (texture, sampler) = match &last {
-            Some((t, s, texture, sampler)) if (*t, *s) == (args.texture, args.sampler) => (texture, sampler),
+        let (ready, sampler) = match &last {
+            Some((t, s, ready, sampler)) if (*t, *s) == (args.texture, args.sampler) => (ready, sampler),
             _ => {
                 let sampled =
                     !matches!(op.kind, TexKind::Fetch { .. } | TexKind::QuerySize | TexKind::QueryType);
                 let refused = |why| Trap::new(FaultKind::OutOfBounds, l, why);
-                let texture = match cx.block.textures.texture(env.bound, args.texture) {
-                    Ok(texture) => texture,
+                let ready = match cx.block.textures.texture(env.bound, args.texture) {
+                    Ok(ready) => ready,
                     // What it finds is used by nobody.
-                    Err(_) if (w.quad_helpers | cx.block.helpers) >> l & 1 != 0 => continue,
+                    Err(_) if helpers >> l & 1 != 0 => continue,
                     Err(why) => return Err(refused(why)),
                 };
                 let sampler = if sampled {
@@ -135,12 +140,19 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
                 } else {
                     Sampler::default()
                 };
-                let (_, _, texture, sampler) = last.insert((args.texture, args.sampler, texture, sampler));
-                (&*texture, &*sampler)
+                let (_, _, ready, sampler) = last.insert((args.texture, args.sampler, ready, sampler));
+                (&*ready, &*sampler)
             }
         };
-        let footprint = footprints.as_ref().map(|f| f[l]);
-        let v = Lookup { warp: w, lane: l, texture, sampler, op, footprint }.run(cx, &args)?;
+        let texture = &ready.texture;
+        let footprint = if op.kind != TexKind::QueryLod && !depends_on_footprint(texture, sampler) {
+            None
+        } else {
+            let moved = moved.get_or_insert_with(|| footprints(env, w, op, mask));
+            moved.as_ref().map(|f| f[l])
+        };
+        let plain = ready.plain.as_ref().filter(|_| plain);
+        let v = Lookup { warp: w, lane: l, texture, plain, sampler, op, footprint }.run(cx, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
     }
     if op.dst != NULL {
@@ -152,13 +164,18 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
     Ok(())
 }
 
+/// Whether levels, filters or the places of a filter depend on how coordinates move.
+fn depends_on_footprint(texture: &Texture, sampler: &Sampler) -> bool {
+    let is_spread = texture.max_anisotropy.max(sampler.max_anisotropy) > 1;
+    is_spread || sampler.min != sampler.mag || sampler.mip != MipFilter::None
+}
+
 /// How far coordinates move from a pixel to its neighbours in x and y.
 type Footprint = [[f32; 3]; 2];
 
 /// The footprint of each lane, where lookups need one: from its row and its column of the quad, or the other ones where a thread
-/// of those does not take part; zero where both lack one. On cubes all of a quad is seen on the face of its first thread that is
-/// no helper: those lie beyond edges, where other faces foreshorten them.
-fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask, helpers: Mask) -> Option<[Footprint; LANES]> {
+/// of those does not take part; zero where both lack one. On cubes each lane sees the others on its own face.
+fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footprint; LANES]> {
     let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
     let wanted = matches!(op.kind, TexKind::Sample(Lod::Implicit | Lod::Bias) | TexKind::QueryLod);
     if !quads || !wanted {
@@ -170,20 +187,23 @@ fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask, helpers: Mask) ->
     for (quad, footprints) in all.chunks_exact_mut(4).enumerate() {
         let first = 4 * quad;
         let runs = |l: usize| mask >> (first + l) & 1 != 0;
-        let Some(any) = (0..4).find(|&l| runs(l)) else { continue };
-        let mut coord: [[f32; 3]; 4] =
-            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
-        if op.cube {
-            let drawn = (0..4).find(|&l| runs(l) && helpers >> (first + l) & 1 == 0);
-            let seen = coord[drawn.unwrap_or(any)];
-            coord = coord.map(|c| lookup::on_face(seen, c));
+        if !(0..4).any(runs) {
+            continue;
         }
-        let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {
-            (runs(a) && runs(b)).then(|| std::array::from_fn(|i| coord[b][i] - coord[a][i]))
-        };
-        let moved = PAIRS.map(|pairs| pairs.map(difference));
+        let coord: [[f32; 3]; 4] =
+            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
         for (l, footprint) in footprints.iter_mut().enumerate() {
-            let of = |axis: usize, own: usize| moved[axis][own].or(moved[axis][1 - own]).unwrap_or([0.0; 3]);
+            let seen = |c: [f32; 3]| if op.cube { lookup::on_face(coord[l], c) } else { c };
+            let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {
+                (runs(a) && runs(b)).then(|| {
+                    let (from, to) = (seen(coord[a]), seen(coord[b]));
+                    std::array::from_fn(|i| to[i] - from[i])
+                })
+            };
+            let of = |axis: usize, own: usize| {
+                let pairs = PAIRS[axis];
+                difference(pairs[own]).or_else(|| difference(pairs[1 - own])).unwrap_or([0.0; 3])
+            };
             *footprint = [of(0, l >> 1), of(1, l & 1)];
         }
     }

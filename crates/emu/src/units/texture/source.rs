@@ -33,6 +33,18 @@ pub trait Texels: Send + Sync + Debug {
 
     /// The channels of the texel at `at` of a block: bits of f32, or integers.
     fn decode(&self, block: [u32; 4], at: [u32; 2]) -> Channels;
+
+    /// Where the channels are, if those that there are are fractions of eight bits in one word; others are 0.
+    fn bytes_of_fractions(&self) -> Option<[Option<FractionByte>; 4]> {
+        None
+    }
+}
+
+/// A byte that is a fraction from 0 to 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FractionByte {
+    /// Its lowest bit in the texel.
+    pub shift: u32,
 }
 
 impl Texels for Layout {
@@ -86,6 +98,8 @@ pub struct Texture {
     pub layers: u32,
     /// Coordinates are in texels whatever the sampler says.
     pub scaled: bool,
+    /// As the sampler's; the greater one counts.
+    pub max_anisotropy: u32,
 }
 
 impl From<&Image> for Texture {
@@ -108,6 +122,7 @@ impl From<&Image> for Texture {
             sources: Source::IDENTITY,
             layers: if ms { 1 } else { third },
             scaled: false,
+            max_anisotropy: 1,
         }
     }
 }
@@ -127,6 +142,7 @@ impl Texture {
             sources: [Source::Zero; 4],
             layers: 0,
             scaled: false,
+            max_anisotropy: 1,
         }
     }
 

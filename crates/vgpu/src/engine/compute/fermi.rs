@@ -1,6 +1,6 @@
 //! Launches of GF100: everything is in the registers of the compute class.
 
-use super::{Request, State};
+use super::request::{Request, State};
 use crate::engine::registers::Registers;
 use crate::image::surface_format::SurfaceFormat;
 use nvir_base::tiling::{Order, TileMode};

@@ -1,6 +1,6 @@
 //! Launches of Kepler: a descriptor in memory.
 
-use super::{Request, State};
+use super::request::{Request, State};
 use crate::Memory;
 use crate::engine::query::{Reduction, Release};
 use crate::engine::registers::Registers;

@@ -3,9 +3,12 @@
 
 mod fermi;
 mod kepler;
+mod request;
 
 pub(super) use fermi::surfaces;
 pub(super) use kepler::texture_bank;
+use request::Request;
+pub use request::State;
 
 use super::query::Release;
 use super::registers::Registers;
@@ -13,7 +16,7 @@ use super::upload::Inline;
 use super::{Engine, constants, query};
 use crate::Memory;
 use crate::device::{Device, EngineResult, work};
-use crate::shader::{Bank, Bindings, Failure, Kernel, Launcher, Tables, bind_banks};
+use crate::shader::{Bindings, Failure, Kernel, Launcher, Tables, bind_banks};
 use nvir_base::Chip;
 use nvir_emu::{self as emu, Launch, Program};
 use nvir_hw::method::query::QUERY_GET;
@@ -21,24 +24,15 @@ use nvir_hw::method::{compute::SHARED_BASE, fermi_compute, kepler_compute, shade
 use nvir_hw::window;
 use std::sync::Arc;
 
-/// What a launch finds in the subchannel.
-#[derive(Clone, Debug, Default)]
-pub struct State {
-    /// All methods' registers.
-    pub regs: Registers,
-    /// GF100's. Kepler has everything in memory.
-    pub bindings: Bindings,
-}
-
 /// The class of a channel.
-pub(super) struct Compute {
+pub(crate) struct Compute {
     state: State,
     /// Kepler's data in the stream.
     inline: Option<Inline>,
 }
 
 impl Compute {
-    pub fn new(chip: Chip, regs: Registers) -> Compute {
+    pub(crate) fn new(chip: Chip, regs: Registers) -> Compute {
         let state = State { regs, bindings: Bindings::default() };
         Compute { state, inline: (chip != Chip::Gf100).then(Inline::default) }
     }
@@ -128,50 +122,6 @@ pub struct Report {
     pub nanoseconds: u64,
     /// What is to be written then.
     pub(crate) releases: [Option<Release>; 2],
-}
-
-/// What a descriptor or the registers ask, before anything is looked up.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Request {
-    /// The address that code addresses count from, and the first instruction's there.
-    code: u64,
-    entry: u32,
-    grid: [u32; 3],
-    block: [u32; 3],
-    gprs: u32,
-    shared: u32,
-    local: u64,
-    banks: Vec<Option<Bank>>,
-    /// What is written when the last block has ended.
-    releases: [Option<Release>; 2],
-}
-
-impl Request {
-    /// Whether the chip can launch it.
-    fn check(&self, chip: Chip) -> Result<(), String> {
-        let refused = |e: nvir_base::chip::LimitError| e.to_string();
-        chip.check_launch(self.grid, self.block, 0).map_err(refused)?;
-        chip.check_shared(self.shared.into()).map_err(refused)?;
-        chip.check_local(u32::try_from(self.local).unwrap_or(u32::MAX)).map_err(refused)?;
-        let threads: u32 = self.block.iter().product();
-        let (most, file) = (chip.gprs(), chip.register_file());
-        if self.gprs > most || self.gprs * threads > file {
-            return Err(format!(
-                "{threads} threads with {} registers each: {chip} has {file}, and {most} a thread",
-                self.gprs
-            ));
-        }
-        Ok(())
-    }
-
-    /// Of the first instruction.
-    fn address(&self) -> u64 {
-        self.code.wrapping_add(self.entry.into())
-    }
-
-    fn is_empty(&self) -> bool {
-        self.grid.contains(&0)
-    }
 }
 
 /// Runs the grid that a write of LAUNCH starts: on GF100 from the registers and bindings, on Kepler

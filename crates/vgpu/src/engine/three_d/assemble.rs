@@ -37,6 +37,28 @@ pub(crate) enum Shape {
 }
 
 impl Topology {
+    /// What people call it.
+    pub(super) fn name(self) -> &'static str {
+        const NAMES: [&str; 15] = [
+            "points",
+            "lines",
+            "a line loop",
+            "a line strip",
+            "triangles",
+            "a triangle strip",
+            "a triangle fan",
+            "quads",
+            "a quad strip",
+            "a polygon",
+            "lines with adjacency",
+            "a line strip with adjacency",
+            "triangles with adjacency",
+            "a triangle strip with adjacency",
+            "patches",
+        ];
+        NAMES[self as usize]
+    }
+
     const ALL: [Topology; 15] = {
         use Topology::*;
         [
@@ -59,12 +81,12 @@ impl Topology {
     };
 
     /// The topology with a number.
-    pub fn from_code(code: u32) -> Option<Topology> {
+    pub(super) fn from_code(code: u32) -> Option<Topology> {
         Topology::ALL.get(code as usize).copied()
     }
 
     /// What its pieces are.
-    pub fn shape(self) -> Shape {
+    pub(super) fn shape(self) -> Shape {
         use Topology::*;
         match self {
             Points => Shape::Point,
@@ -90,7 +112,7 @@ pub(crate) enum Provoking {
 
 impl Provoking {
     /// The number of the provoking corner of a piece with so many.
-    pub fn corner(self, corners: usize) -> usize {
+    pub(super) fn corner(self, corners: usize) -> usize {
         match self {
             Provoking::First => 0,
             Provoking::Last => corners.saturating_sub(1),
@@ -127,22 +149,22 @@ pub(crate) struct Primitives {
 
 impl Primitives {
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
 
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
     /// The vertices of one.
-    pub fn get(&self, n: usize) -> &[u32] {
+    pub(super) fn get(&self, n: usize) -> &[u32] {
         &self.vertices[n * self.size..][..self.size]
     }
 
     /// Forgets all, and keeps the memory.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.vertices.clear();
         self.ids.clear();
         self.flags.clear();
@@ -180,7 +202,12 @@ pub(crate) struct Assembler {
 
 impl Assembler {
     /// An assembler at BEGIN. A patch has 1 to [`MAX_PATCH`] vertices; numbers beyond are taken as the nearest.
-    pub fn new(topology: Topology, provoking: Provoking, adjacent: Adjacent, patch: usize) -> Assembler {
+    pub(super) fn new(
+        topology: Topology,
+        provoking: Provoking,
+        adjacent: Adjacent,
+        patch: usize,
+    ) -> Assembler {
         Assembler {
             topology,
             provoking,
@@ -195,17 +222,17 @@ impl Assembler {
     }
 
     /// Primitives so far, which is the next PrimitiveID.
-    pub fn count(&self) -> u32 {
+    pub(super) fn count(&self) -> u32 {
         self.id
     }
 
     /// Numbers begin here instead of at 0.
-    pub fn continue_from(&mut self, id: u32) {
+    pub(super) fn continue_from(&mut self, id: u32) {
         self.id = id;
     }
 
     /// Gives the vertices that later primitives need other handles: those of a new batch.
-    pub fn rename(&mut self, mut new: impl FnMut(u32) -> u32) {
+    pub(super) fn rename(&mut self, mut new: impl FnMut(u32) -> u32) {
         for vertex in &mut self.pending[..self.len] {
             vertex.handle = new(vertex.handle);
         }
@@ -215,7 +242,7 @@ impl Assembler {
     }
 
     /// Vertices of a primitive.
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         let adjacent = if self.topology.has_adjacency() && self.adjacent == Adjacent::Keep { 2 } else { 1 };
         match self.topology.shape() {
             Shape::Point => 1,
@@ -244,7 +271,7 @@ impl Assembler {
 
     /// The next vertex.
     #[inline]
-    pub fn vertex(&mut self, handle: u32, edge: bool, out: &mut Primitives) {
+    pub(super) fn vertex(&mut self, handle: u32, edge: bool, out: &mut Primitives) {
         let vertex = Vertex { handle, edge };
         if self.len == 0 && self.pieces == 0 {
             self.first = vertex;
@@ -257,7 +284,7 @@ impl Assembler {
     }
 
     /// The restart index, or the end of a strip: what follows is a sequence of its own.
-    pub fn restart(&mut self, out: &mut Primitives) {
+    pub(super) fn restart(&mut self, out: &mut Primitives) {
         use Topology::*;
         match self.topology {
             LineLoop if self.pieces > 0 => {
@@ -284,7 +311,7 @@ impl Assembler {
     }
 
     /// END: closes loops and drops what is incomplete.
-    pub fn end(&mut self, out: &mut Primitives) {
+    pub(super) fn end(&mut self, out: &mut Primitives) {
         self.restart(out);
     }
 

@@ -1,6 +1,6 @@
 //! The programs of the five stages, and what is bound to them.
 
-use super::State;
+use super::state::State;
 use crate::device::{Device, EngineResult};
 use crate::engine::compute;
 use crate::engine::registers::Registers;
@@ -28,16 +28,16 @@ pub(super) enum Slot {
 
 impl Slot {
     /// All of them, in the order of a draw.
-    pub const ALL: [Slot; 5] =
+    pub(super) const ALL: [Slot; 5] =
         [Slot::Vertex, Slot::TessControl, Slot::TessEval, Slot::Geometry, Slot::Fragment];
 
     /// Which of the stages' bindings are its own.
-    pub fn binding(self) -> usize {
+    pub(super) fn binding(self) -> usize {
         self as usize - 1
     }
 
     /// The stage.
-    pub fn stage(self) -> Stage {
+    pub(super) fn stage(self) -> Stage {
         match self {
             Slot::Vertex => Stage::Vertex,
             Slot::TessControl => Stage::TessControl,
@@ -69,7 +69,7 @@ pub(super) fn is_enabled(r: &Registers, slot: Slot) -> bool {
 
 impl Program {
     /// The program of a stage, if it has one: `known`, if that is it.
-    pub fn of(
+    pub(super) fn of(
         device: &mut Device,
         r: &Registers,
         slot: Slot,
@@ -102,12 +102,12 @@ impl Program {
     }
 
     /// What it declares.
-    pub fn header(&self) -> &Header {
+    pub(super) fn header(&self) -> &Header {
         &self.interface.header
     }
 
     /// A launch of it with what is bound to its stage.
-    pub fn launch<'a>(
+    pub(super) fn launch<'a>(
         &'a self,
         chip: Chip,
         state: &'a State,

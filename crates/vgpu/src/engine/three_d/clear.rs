@@ -2,8 +2,10 @@
 
 use super::raster::{WindowMode, WindowRects};
 use super::regs::{Target, View};
+use super::target;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
+use crate::frames::TargetFormat;
 use crate::image::surface_format::{SurfaceFormat, zeta_texel};
 use crate::image::transfer;
 use nvir_hw::format::zeta::Zeta;
@@ -31,29 +33,32 @@ fn color(device: &mut Device, r: &Registers, what: ClearBuffers) -> EngineResult
     if target >= RT_FORMAT.count {
         return Err(format!("there is no render target {target}"));
     }
-    let target = View(r).target(target);
-    if target.format == 0 {
+    let bound = View(r).target(target);
+    if bound.format == 0 {
         // No target is bound.
         return Ok(());
     }
-    let format = SurfaceFormat::from_code(target.format)
-        .ok_or_else(|| format!("render target format {:#x}", target.format))?;
+    let format = SurfaceFormat::from_code(bound.format)
+        .ok_or_else(|| format!("render target format {:#x}", bound.format))?;
+    target::note(device, View(r), &bound, TargetFormat::Color(format.color()));
     let mut texel = vec![0; format.bytes()];
     format.encode([0, 1, 2, 3].map(|i| r.get(CLEAR_COLOR.at(i))), &mut texel);
     let mask = format.mask([0, 1, 2, 3].map(|n| what.channels() >> n & 1 != 0));
-    fill(device, View(r), &target, what.layer(), &texel, &mask)
+    fill(device, View(r), &bound, what.layer(), &texel, &mask)
 }
 
 fn depth(device: &mut Device, r: &Registers, what: ClearBuffers) -> EngineResult {
-    let target = View(r).zeta();
-    if target.format == 0 {
+    let bound = View(r).zeta();
+    if bound.format == 0 {
         return Ok(());
     }
     let format =
-        Zeta::from_code(target.format).ok_or_else(|| format!("depth buffer format {:#x}", target.format))?;
-    let (depth, stencil) = (f32::from_bits(r.get(CLEAR_DEPTH)), r.get(CLEAR_STENCIL) as u8);
-    let (texel, mask) = zeta_texel(format, depth, stencil, (what.depth(), what.stencil()));
-    fill(device, View(r), &target, what.layer(), &texel, &mask)
+        Zeta::from_code(bound.format).ok_or_else(|| format!("depth buffer format {:#x}", bound.format))?;
+    target::note(device, View(r), &bound, TargetFormat::Zeta(format));
+    let depth = what.depth().then(|| f32::from_bits(r.get(CLEAR_DEPTH)));
+    let stencil = what.stencil().then(|| r.get(CLEAR_STENCIL) as u8);
+    let (texel, mask) = zeta_texel(format, depth, stencil);
+    fill(device, View(r), &bound, what.layer(), &texel, &mask)
 }
 
 /// Fills what the screen's scissor and window rectangles leave of a layer, the masked bits of each

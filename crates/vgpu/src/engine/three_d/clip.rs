@@ -20,7 +20,7 @@ pub(crate) struct Corner {
 impl Corner {
     /// A vertex with nothing but a position.
     #[cfg(test)]
-    pub fn at(position: [f32; 4]) -> Corner {
+    pub(super) fn at(position: [f32; 4]) -> Corner {
         Corner { position, distances: [0.0; 8], point_size: 1.0 }
     }
 }
@@ -64,7 +64,7 @@ pub(crate) struct DepthRange {
 
 impl DepthRange {
     /// The range of a viewport: what lies beyond each end is killed or clamped. `near` may be the greater one.
-    pub fn new(near: (f32, Outside), far: (f32, Outside)) -> DepthRange {
+    pub(super) fn new(near: (f32, Outside), far: (f32, Outside)) -> DepthRange {
         let (low, high) = if near.0 <= far.0 { (near, far) } else { (far, near) };
         DepthRange { min: low.0, max: high.0, below: low.1, above: high.1 }
     }
@@ -76,7 +76,7 @@ impl DepthRange {
 
     /// Whether a depth survives. NaN does not.
     #[inline]
-    pub fn keeps(&self, z: f64) -> bool {
+    pub(super) fn keeps(&self, z: f64) -> bool {
         let slack = self.tolerance();
         (self.below == Outside::Clamp || z >= f64::from(self.min) - slack)
             && (self.above == Outside::Clamp || z <= f64::from(self.max) + slack)
@@ -84,14 +84,14 @@ impl DepthRange {
 
     /// A depth of the rasteriser as it goes on: clamped at the ends that clamp.
     #[inline]
-    pub fn clamp(&self, z: f64) -> f64 {
+    pub(super) fn clamp(&self, z: f64) -> f64 {
         let z = if self.below == Outside::Clamp { z.max(self.min.into()) } else { z };
         if self.above == Outside::Clamp { z.min(self.max.into()) } else { z }
     }
 
     /// A depth that a shader wrote: always clamped.
     #[inline]
-    pub fn clamp_written(&self, z: f64) -> f64 {
+    pub(super) fn clamp_written(&self, z: f64) -> f64 {
         z.max(self.min.into()).min(self.max.into())
     }
 }
@@ -140,7 +140,7 @@ impl Vertex {
 
     /// x and y in subpixels.
     #[inline]
-    pub fn subpixels(&self) -> [i64; 2] {
+    pub(super) fn subpixels(&self) -> [i64; 2] {
         [(self.window[0] * SUBPIXELS) as i64, (self.window[1] * SUBPIXELS) as i64]
     }
 }
@@ -153,7 +153,7 @@ pub(crate) struct Polygon {
 }
 
 impl Polygon {
-    pub fn corners(&self) -> &[Vertex] {
+    pub(super) fn corners(&self) -> &[Vertex] {
         &self.points[..self.len]
     }
 }
@@ -232,14 +232,14 @@ impl ClipState {
     }
 
     /// A point, if it is to be drawn.
-    pub fn point(&self, corner: &Corner) -> Option<Vertex> {
+    pub(super) fn point(&self, corner: &Corner) -> Option<Vertex> {
         let position = self.transform(corner);
         let inside = !self.drops(&[corner]) && self.is_inside(corner, &position);
         inside.then(|| Vertex { window: project(position), weights: [0.0; 2] })
     }
 
     /// What is left of a line or a triangle.
-    pub fn clip<const N: usize>(&self, corners: [&Corner; N]) -> Clipped<N> {
+    pub(super) fn clip<const N: usize>(&self, corners: [&Corner; N]) -> Clipped<N> {
         if self.drops(&corners) {
             return Clipped::Nothing;
         }

@@ -5,36 +5,27 @@
 
 use super::assemble::{Adjacent, Assembler, MAX_PENDING, Primitives, Topology};
 use super::bindings::{self, Program, Slot};
+use super::describe;
 use super::fetch::{Bytes, Plan, Vertex};
-use super::query::Counters;
 use super::regs::View;
-use super::{State, ThreeD, pipeline};
+use super::state::{Sequence, State};
+use super::{ThreeD, pipeline, target};
 use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::condition;
-use nvir_emu::stage::batch::{AttributeBuffer, Defaults, Slots};
+use crate::shader::DrawProfile;
+use nvir_emu::stage::batch::{AttributeBuffer, Defaults};
+use nvir_emu::{Fault, FaultKind, Note, Place};
 use nvir_hw::method::condition::COND_ADDRESS_HIGH;
 use nvir_hw::method::shader::CODE_ADDRESS_HIGH;
 use nvir_hw::method::three_d::*;
 use nvir_hw::word::{VertexBegin, VertexIdMode};
-use std::sync::Arc;
 
 /// Vertices of a batch, at most.
 const BATCH: usize = 1 << 15;
 
 /// Entries of the cache of shaded vertices.
 const CACHED: usize = 1 << 12;
-
-/// A sequence of vertices.
-pub(super) struct Sequence {
-    pub topology: Topology,
-    instance: u32,
-    pub vertex: Program,
-    slots: Arc<Slots>,
-    assembler: Assembler,
-    /// The counters when it began.
-    before: Counters,
-}
 
 /// What is kept from sequence to sequence: its memory.
 #[derive(Default)]
@@ -178,13 +169,22 @@ impl ThreeD {
         sequence.assembler.end(&mut self.scratch.primitives);
         self.shade(device, &sequence)?;
         self.log(device, &sequence);
+        let done = self.counters.since(&sequence.before);
+        device.launcher.ended(&DrawProfile {
+            number: self.draws,
+            what: sequence.topology.name(),
+            vertices: done.vertices,
+            primitives: done.primitives,
+            fragments: done.fragment_invocations,
+            instructions: done.instructions,
+        });
         Ok(())
     }
 
     /// A line of a draw that has ended.
     fn log(&self, device: &mut Device, sequence: &Sequence) {
         let Some(log) = &mut device.log else { return };
-        let (now, before) = (&self.counters, &sequence.before);
+        let done = self.counters.since(&sequence.before);
         let regs = &self.state.regs;
         let stages = Slot::ALL.into_iter().filter(|&s| bindings::is_enabled(regs, s));
         let programs = stages.map(|s| {
@@ -192,15 +192,16 @@ impl ThreeD {
             format!(", {} at {at:#x}", s.stage())
         });
         log.line(format_args!(
-            "draw {} of {:?}, instance {}: {} vertices, {} primitives, {} fragments{}",
+            "draw {} of {}, instance {}: {} vertices, {} primitives, {} fragments{}",
             self.draws,
-            sequence.topology,
+            sequence.topology.name(),
             sequence.instance,
-            now.vertices - before.vertices,
-            now.primitives - before.primitives,
-            now.fragment_invocations - before.fragment_invocations,
+            done.vertices,
+            done.primitives,
+            done.fragment_invocations,
             programs.collect::<String>()
         ));
+        describe::state(View(regs)).into_iter().for_each(|line| log.line(format_args!("  {line}")));
     }
 
     /// The sequence that a draw method belongs to; none: nothing is drawn.
@@ -326,11 +327,24 @@ impl ThreeD {
     }
 
     /// Fetches the vertices that were appended.
-    fn fetch(&mut self, device: &Device, sequence: &Sequence) -> EngineResult {
+    fn fetch(&mut self, device: &mut Device, sequence: &Sequence) -> EngineResult {
         let Scratch { vertices, inputs, .. } = &mut self.scratch;
         let State { regs, current, .. } = &self.state;
         let plan = Plan::new(regs, current, &device.memory, &sequence.slots, sequence.instance)?;
         plan.fetch(vertices, inputs);
+        if device.launcher.checks_definedness() {
+            for (attribute, vertex) in plan.beyond(vertices) {
+                let Vertex { element, id } = vertex;
+                let kernel =
+                    format!("draw {}, of the vertex stage at {:#x}", self.draws, sequence.vertex.address);
+                let detail =
+                    format!("attribute {attribute} of vertex {id} (element {element}) lies beyond its array");
+                let (kind, place) = (FaultKind::Uninitialized, Place::default());
+                device
+                    .launcher
+                    .note(&Note { what: Fault { kind, kernel, place, detail, other: None }, times: 1 });
+            }
+        }
         Ok(())
     }
 
@@ -372,6 +386,9 @@ impl ThreeD {
         counters.primitives += primitives.len() as u64;
         if primitives.is_empty() {
             return Ok(());
+        }
+        if state.regs.get(RASTERIZE_ENABLE) & 1 != 0 {
+            target::note_all(device, View(&state.regs));
         }
         let batch = pipeline::Batch { inputs, primitives, again: *shaded_before };
         let draw = pipeline::Draw { state, sequence, number: self.draws };

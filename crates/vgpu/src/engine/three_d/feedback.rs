@@ -47,7 +47,7 @@ pub(crate) struct Feedback {
 
 impl Feedback {
     /// Sets where the next vertex of a buffer goes.
-    pub fn seek(&mut self, buffer: usize, offset: u32) {
+    pub(super) fn seek(&mut self, buffer: usize, offset: u32) {
         const EMPTY: Layout = Layout { stream: 0, stride: 0, components: [SKIP; MAX_COMPONENTS], count: 0 };
         let there = self.buffers[buffer].unwrap_or(Buffer { layout: EMPTY, size: 0, offset });
         self.buffers[buffer] = Some(Buffer { offset, ..there });
@@ -55,7 +55,7 @@ impl Feedback {
 
     /// Writes a primitive of a stream. `word` gives the word of a vertex at an attribute address divided by 4; `store`
     /// takes a buffer's number, a byte offset in it and words, all inside the buffer's size.
-    pub fn primitive<V>(
+    pub(super) fn primitive<V>(
         &mut self,
         stream: usize,
         vertices: &[V],

@@ -36,7 +36,7 @@ impl Default for Current {
 
 impl Current {
     /// VTX_ATTR_DATA(`n`), of the attribute that VTX_ATTR_DEFINE names.
-    pub fn data(&mut self, r: &Registers, n: u32, value: u32) -> EngineResult {
+    pub(super) fn data(&mut self, r: &Registers, n: u32, value: u32) -> EngineResult {
         let define = AttributeDefine::from_bits(r.get(VTX_ATTR_DEFINE));
         let ty = Type::from_code(define.ty()).filter(|_| define.size() == AttributeDefine::WORDS);
         let ty = ty.ok_or_else(|| format!("VTX_ATTR_DEFINE {:#x} names no type", define.into_bits()))?;
@@ -115,16 +115,16 @@ pub(super) struct Bytes<'m> {
 }
 
 impl<'m> Bytes<'m> {
-    pub fn of(memory: &'m Memory, address: u64) -> Option<Bytes<'m>> {
+    pub(super) fn of(memory: &'m Memory, address: u64) -> Option<Bytes<'m>> {
         Some(Bytes { words: memory.words_from(address & !3)?, skip: address & 3 })
     }
 
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         (self.words.len() as u64 * 4).saturating_sub(self.skip)
     }
 
     /// Up to 16 bytes at an offset, all of which are there.
-    pub fn load(&self, offset: u64, bytes: u64) -> u128 {
+    pub(super) fn load(&self, offset: u64, bytes: u64) -> u128 {
         let at = offset + self.skip;
         let first = (at / 4) as usize;
         let last = ((at + bytes - 1) / 4) as usize;
@@ -160,9 +160,13 @@ impl Array<'_> {
         (at + self.format.bytes() <= self.len).then_some(at)
     }
 
+    fn value(&self, element: u32) -> Option<[u32; 4]> {
+        self.place(element).map(|at| self.format.decode(self.bytes.load(at, self.format.bytes())))
+    }
+
     fn element(&self, element: u32) -> [u32; 4] {
         // What is not there is read from a place where the driver keeps zeros.
-        self.place(element).map_or([0; 4], |at| self.format.decode(self.bytes.load(at, self.format.bytes())))
+        self.value(element).unwrap_or(BEYOND)
     }
 }
 
@@ -171,13 +175,25 @@ impl Array<'_> {
 enum Source<'m> {
     Same([u32; 4]),
     Array(Array<'m>),
+    /// There is no memory for it.
+    Nowhere,
+}
+
+/// What an attribute has where its array ends before: what the driver keeps for it.
+const BEYOND: [u32; 4] = [0; 4];
+
+/// An attribute, with the slots of the components that the program reads.
+#[derive(Clone, Debug)]
+struct Fetched<'m> {
+    number: u32,
+    slots: [Option<usize>; 4],
+    source: Source<'m>,
 }
 
 /// What a vertex program reads, and from where.
 #[derive(Debug)]
 pub(super) struct Plan<'m> {
-    /// The slots of the components that the program reads.
-    attributes: Vec<([Option<usize>; 4], Source<'m>)>,
+    attributes: Vec<Fetched<'m>>,
     vertex_id: Option<(usize, Option<(Source<'m>, usize)>)>,
     instance_id: Option<(usize, u32)>,
 }
@@ -193,7 +209,7 @@ pub(super) struct Vertex {
 
 impl<'m> Plan<'m> {
     /// What the registers say for a program that reads these slots, in one instance.
-    pub fn new(
+    pub(super) fn new(
         r: &Registers,
         current: &Current,
         memory: &'m Memory,
@@ -202,9 +218,10 @@ impl<'m> Plan<'m> {
     ) -> EngineResult<Plan<'m>> {
         let mut attributes = Vec::with_capacity(slots.len().div_ceil(4));
         for i in 0..ATTRIBUTES as u32 {
-            let slot = [0, 4, 8, 12].map(|c| slots.slot(GENERIC + 16 * i + c));
-            if slot.iter().any(Option::is_some) {
-                attributes.push((slot, source(r, current, memory, i, instance)?));
+            let slots = [0, 4, 8, 12].map(|c| slots.slot(GENERIC + 16 * i + c));
+            if slots.iter().any(Option::is_some) {
+                let source = source(r, current, memory, i, instance)?;
+                attributes.push(Fetched { number: i, slots, source });
             }
         }
         let vertex_id = match slots.slot(VERTEX_ID) {
@@ -225,19 +242,34 @@ impl<'m> Plan<'m> {
         Ok(Plan { attributes, vertex_id, instance_id })
     }
 
+    /// Each attribute that some vertex needs from beyond its array, with the first such vertex.
+    pub(super) fn beyond<'p>(&'p self, vertices: &'p [Vertex]) -> impl Iterator<Item = (u32, Vertex)> + 'p {
+        self.attributes.iter().filter_map(|f| {
+            let is_beyond = |v: &&Vertex| match &f.source {
+                Source::Same(_) => false,
+                Source::Array(array) => array.place(v.element).is_none(),
+                Source::Nowhere => true,
+            };
+            vertices.iter().find(is_beyond).map(|v| (f.number, *v))
+        })
+    }
+
     /// Appends rows for vertices.
-    pub fn fetch(&self, vertices: &[Vertex], to: &mut AttributeBuffer) {
+    pub(super) fn fetch(&self, vertices: &[Vertex], to: &mut AttributeBuffer) {
         let first = to.len();
         to.resize(first + vertices.len());
-        for (slots, source) in &self.attributes {
-            match source {
-                Source::Same(value) => {
-                    for (slot, value) in slots.iter().zip(value) {
-                        let Some(slot) = *slot else { continue };
-                        (first..to.len()).for_each(|row| to.set(row, slot, *value));
-                    }
+        for Fetched { slots, source, .. } in &self.attributes {
+            let value = match source {
+                Source::Array(array) => {
+                    array.fetch(vertices, slots, to, first);
+                    continue;
                 }
-                Source::Array(array) => array.fetch(vertices, slots, to, first),
+                Source::Same(value) => value,
+                Source::Nowhere => &BEYOND,
+            };
+            for (slot, value) in slots.iter().zip(value) {
+                let Some(slot) = *slot else { continue };
+                (first..to.len()).for_each(|row| to.set(row, slot, *value));
             }
         }
         if let Some((slot, instead)) = &self.vertex_id {
@@ -245,6 +277,7 @@ impl<'m> Plan<'m> {
                 let id = match instead {
                     None => v.id,
                     Some((Source::Same(value), component)) => value[*component],
+                    Some((Source::Nowhere, component)) => BEYOND[*component],
                     Some((Source::Array(array), component)) => array.element(v.element)[*component],
                 };
                 to.set(row, *slot, id);
@@ -313,8 +346,9 @@ fn source<'m>(
     let start = r.address(VERTEX_ARRAY_START_HIGH.at(a));
     let limit = r.address(VERTEX_ARRAY_LIMIT_HIGH.at(a));
     let Some(bytes) = Bytes::of(memory, start).filter(|_| start <= limit) else {
-        return Ok(Source::Same([0; 4]));
+        return Ok(Source::Nowhere);
     };
+    let same = |value: Option<[u32; 4]>| value.map_or(Source::Nowhere, Source::Same);
     let array = Array {
         bytes,
         offset: attribute.offset().into(),
@@ -323,8 +357,8 @@ fn source<'m>(
         format,
     };
     if r.get(VERTEX_ARRAY_PER_INSTANCE.at(a)) & 1 == 0 {
-        return Ok(if array.stride == 0 { Source::Same(array.element(0)) } else { Source::Array(array) });
+        return Ok(if array.stride == 0 { same(array.value(0)) } else { Source::Array(array) });
     }
     let steps = instance.checked_div(r.get(VERTEX_ARRAY_DIVISOR.at(a))).unwrap_or(0);
-    Ok(Source::Same(array.element(r.get(VB_INSTANCE_BASE).wrapping_add(steps))))
+    Ok(same(array.value(r.get(VB_INSTANCE_BASE).wrapping_add(steps))))
 }

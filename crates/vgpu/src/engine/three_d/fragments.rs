@@ -89,7 +89,7 @@ struct Setup<'a> {
 
 impl Back {
     /// Draws primitives.
-    pub fn draw(
+    pub(super) fn draw(
         &mut self,
         stages: &mut Stages<'_>,
         draw: &Draw<'_>,

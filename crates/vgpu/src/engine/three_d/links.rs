@@ -36,7 +36,7 @@ pub(super) enum Points {
 
 impl Links {
     /// Links of a draw: `known`, if those are they.
-    pub fn of(
+    pub(super) fn of(
         known: Option<Links>,
         view: View<'_>,
         (fragment, slots): (&Arc<Interface>, &Arc<Slots>),

@@ -5,12 +5,13 @@
 //! [`pipeline`] runs the stages ([`bindings`] has their programs) with the [`tessellator`] and
 //! transform [`feedback`] between them, [`fragments`] takes primitives through [`clip`] and
 //! [`raster`] and runs the fragment program, [`output`] does what comes after it on the [`target`]s,
-//! by the operations of [`rop`]. [`clear`] fills targets, [`query`] counts.
+//! by the operations of [`rop`]. [`clear`] fills targets, [`query`] counts, [`describe`] says what is on.
 
 mod assemble;
 mod bindings;
 mod clear;
 mod clip;
+mod describe;
 mod draw;
 mod feedback;
 mod fetch;
@@ -22,6 +23,7 @@ mod query;
 mod raster;
 mod regs;
 mod rop;
+mod state;
 mod target;
 mod tessellator;
 
@@ -29,8 +31,7 @@ use super::registers::Registers;
 use super::upload::Inline;
 use super::{Engine, condition, constants, query as reports};
 use crate::device::{Device, EngineResult};
-use crate::shader::Bindings;
-use draw::{Scratch, Sequence};
+use draw::Scratch;
 use feedback::Feedback;
 use nvir_base::Chip;
 use nvir_hw::method::condition::COND_ADDRESS_HIGH;
@@ -39,17 +40,10 @@ use nvir_hw::method::three_d::*;
 use nvir_hw::method::{self, Effect, Group};
 use pipeline::Pipeline;
 use query::Counters;
-
-/// What draws find in the subchannel.
-struct State {
-    regs: Registers,
-    /// By stage: vertex, tessellation control and evaluation, geometry, fragment.
-    bindings: [Bindings; 5],
-    current: fetch::Current,
-}
+use state::{Sequence, State};
 
 /// The class of a channel.
-pub(super) struct ThreeD {
+pub(crate) struct ThreeD {
     chip: Chip,
     state: State,
     /// Kepler's data in the stream.
@@ -69,7 +63,7 @@ pub(super) struct ThreeD {
 }
 
 impl ThreeD {
-    pub fn new(chip: Chip, regs: Registers) -> ThreeD {
+    pub(crate) fn new(chip: Chip, regs: Registers) -> ThreeD {
         ThreeD {
             chip,
             state: State { regs, bindings: Default::default(), current: fetch::Current::default() },

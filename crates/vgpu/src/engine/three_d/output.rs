@@ -32,7 +32,7 @@ pub(super) struct FragmentState {
 }
 
 impl FragmentState {
-    pub fn new(view: View<'_>) -> EngineResult<FragmentState> {
+    pub(super) fn new(view: View<'_>) -> EngineResult<FragmentState> {
         let samples = view.sample_state();
         let control = view.multisample_control();
         let multisampled = samples.at == raster::SampleAt::Samples;
@@ -56,6 +56,8 @@ pub(super) struct Output {
     origins: Vec<u32>,
     /// The samples of it that are written.
     covers: Vec<[u8; 4]>,
+    /// Samples that passed before the program ran, where they are tested then.
+    passed_early: u64,
 }
 
 /// Quads of a warp, and pixels.
@@ -106,8 +108,9 @@ impl<'m> Work<'_, 'm> {
 
 impl Output {
     /// Gives the program its quads. How many pixels it runs for.
-    pub fn prepare(&mut self, work: &Work<'_, '_>, fragments: &mut Fragments) -> EngineResult<u64> {
+    pub(super) fn prepare(&mut self, work: &Work<'_, '_>, fragments: &mut Fragments) -> EngineResult<u64> {
         self.origins.clear();
+        self.passed_early = 0;
         let mut pixels = 0;
         let mut layer = None;
         for (n, quad) in work.batch.quads.iter().enumerate() {
@@ -115,6 +118,7 @@ impl Output {
             if work.state.early {
                 let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
                 cover = work.test(layer, quad, cover, None);
+                self.passed_early += count(cover);
             }
             let at = [quad.x.into(), quad.y.into()];
             let mut add = |quad: Quad| {
@@ -136,16 +140,17 @@ impl Output {
         Ok(pixels)
     }
 
-    /// Writes what the program left. How many samples passed.
-    pub fn write(
+    /// Writes what the program left. How many samples passed the tests of depth and stencil.
+    pub(super) fn write(
         &mut self,
         work: &Work<'_, '_>,
         fragments: &Fragments,
         results: &FragmentResults,
     ) -> EngineResult<u64> {
-        let passed = self.test(work, fragments, results)?;
-        if passed == 0 {
-            return Ok(0);
+        let written = self.test(work, fragments, results)?;
+        let passed = if work.state.early { self.passed_early } else { written };
+        if written == 0 {
+            return Ok(passed);
         }
         let is_declared = |output: u32| (0..4).any(|c| results.color(0, output as usize, c).is_some());
         for (n, target) in work.targets.colors.iter().enumerate() {
@@ -166,7 +171,7 @@ impl Output {
     ) -> EngineResult<u64> {
         let state = work.state;
         let late = !state.early && work.targets.has_tests();
-        let mut passed = 0;
+        let mut written = 0;
         let mut layer = None;
         let mut covers = std::mem::take(&mut self.covers);
         covers.clear();
@@ -181,14 +186,14 @@ impl Output {
             if late && cover != [0; 4] {
                 let quad = &work.batch.quads[origin as usize];
                 let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
-                let written = results.depth(k).map(|z| z.map(f32::from_bits));
-                cover = work.test(layer, quad, cover, written);
+                let depth = results.depth(k).map(|z| z.map(f32::from_bits));
+                cover = work.test(layer, quad, cover, depth);
             }
-            passed += u64::from(u32::from_le_bytes(cover).count_ones());
+            written += count(cover);
             covers.push(cover);
         }
         self.covers = covers;
-        Ok(passed)
+        Ok(written)
     }
 
     /// Writes the quads' colours to a target.
@@ -212,7 +217,10 @@ impl Output {
                 colors[3] = &alpha;
             }
             let second = if rop.is_dual() { rows(1) } else { ABSENT };
-            let texels = rop.texels(&colors);
+            let texels = match rop.texels(&colors) {
+                None => self.blended(work, (n, &mut layer), (&colors, &second), (covers, origins))?,
+                replaced => replaced,
+            };
             for (i, (&cover, &origin)) in covers.iter().zip(origins).enumerate() {
                 if cover == [0; 4] {
                     continue;
@@ -229,6 +237,34 @@ impl Output {
             }
         }
         Ok(())
+    }
+
+    /// The texels of a warp over what is there, where pixels are blended words of one sample. All are of one shape, so that
+    /// none is there twice.
+    fn blended<'m>(
+        &self,
+        work: &Work<'_, 'm>,
+        (n, layer): (usize, &mut Option<Layer<'m>>),
+        (colors, second): (&Rows<'_>, &Rows<'_>),
+        (covers, origins): (&[[u8; 4]], &[u32]),
+    ) -> EngineResult<Option<[u32; PIXELS]>> {
+        let quads = || origins.iter().map(|&origin| &work.batch.quads[origin as usize]);
+        let shape = quads().next().map(|quad| quad.shape);
+        let Some(first) = quads().next().filter(|_| quads().all(|quad| Some(quad.shape) == shape)) else {
+            return Ok(None);
+        };
+        let rop = &work.targets.colors[n].rop;
+        let surface = &work.targets.switch(layer, work.shape(first).1.layer)?.colors[n];
+        if !rop.blends_words() || !surface.has_one_sample() {
+            return Ok(None);
+        }
+        let mut old = [0; PIXELS];
+        for ((quad, cover), old) in quads().zip(covers).zip(old.chunks_exact_mut(4)) {
+            surface.covered(quad.x.into(), quad.y.into(), *cover, |pixel, _, at| {
+                old[pixel] = surface.load(at)[0]
+            });
+        }
+        Ok(rop.blended(colors, second, &old))
     }
 
     /// Alpha as it is written: 1, or times the part of a pixel that is covered.
@@ -258,6 +294,11 @@ impl Output {
             }
         }
     }
+}
+
+/// The samples of a quad.
+fn count(cover: [u8; 4]) -> u64 {
+    u32::from_le_bytes(cover).count_ones().into()
 }
 
 /// The colours of a quad of a warp.

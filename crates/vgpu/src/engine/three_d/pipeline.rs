@@ -6,19 +6,20 @@
 
 use super::assemble::{ALL_EDGES, Adjacent, Assembler, Primitives, STIPPLE_RESET, Shape, Topology};
 use super::bindings::{Program, Slot};
-use super::draw::Sequence;
 use super::feedback::{self, Feedback};
 use super::fragments::{Back, Source};
 use super::query::Counters;
+use super::regs::View;
+use super::state::{Sequence, State};
 use super::tessellator::{Levels, Mode, Tessellation, tessellate};
-use super::{State, regs::View};
 use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
 use crate::shader::{Failure, Launcher, Tables};
-use nvir_emu::stage::batch::{self, AttributeBuffer, Bound, Defaults, DomainPoint, Input, Results};
+use nvir_emu::stage::batch::{self, AttributeBuffer, Bound, Defaults, DomainPoint, Input, Results, Slots};
 use nvir_hw::method::three_d::*;
 use nvir_isa::header;
+use std::sync::Arc;
 
 /// Vertices that a stage leaves at once, about.
 const BATCH: usize = 1 << 15;
@@ -48,6 +49,8 @@ pub(super) struct Batch<'a> {
 pub(super) struct Pipeline {
     vertex: Results,
     control: Results,
+    /// Patches where no control stage makes any: the levels of the registers.
+    given: AttributeBuffer,
     eval: Results,
     geometry: Results,
     levels: Tessellation,
@@ -73,28 +76,35 @@ pub(super) struct Stages<'a> {
 
 impl Stages<'_> {
     /// The header of a stage's program, if it has one.
-    pub fn program(&self, slot: Slot) -> Option<&Program> {
+    pub(super) fn program(&self, slot: Slot) -> Option<&Program> {
         self.programs[slot.binding()].as_ref()
     }
 
     /// Runs a stage, if it has a program.
-    pub fn run(&mut self, slot: Slot, input: &Input<'_>, results: &mut Results) -> Result<(), Failure> {
+    pub(super) fn run(
+        &mut self,
+        slot: Slot,
+        input: &Input<'_>,
+        results: &mut Results,
+    ) -> Result<(), Failure> {
         let n = slot.binding();
         let (Some(program), Some(bound)) = (&self.programs[n], &self.bound[n]) else { return Ok(()) };
         self.launcher.drawn(&program.code, slot.stage(), program.address);
-        self.launcher.run(&program.code, (program.address, 1), |how| bound.run(input, results, how))?;
+        let what = (program.address, 1);
+        let counts = self.launcher.run(&program.code, what, |how| bound.run(input, results, how))?;
+        self.counters.instructions[n] += counts.threads;
         Ok(())
     }
 }
 
 impl Pipeline {
     /// The vertex program of the draw before.
-    pub fn vertex_program(&mut self) -> Option<Program> {
+    pub(super) fn vertex_program(&mut self) -> Option<Program> {
         self.programs[Slot::Vertex.binding()].take()
     }
 
     /// Draws a batch.
-    pub fn run(
+    pub(super) fn run(
         &mut self,
         device: &mut Device,
         draw: &Draw<'_>,
@@ -200,15 +210,30 @@ impl Pipeline {
             patches: None,
         };
         let mut control = std::mem::take(&mut self.control);
+        let mut given = std::mem::take(&mut self.given);
         let threads = stages.program(Slot::TessControl).map(|p| u32::from(p.header().threads));
-        // Without a control stage patches go on as they are, with the levels of the registers.
-        let input = match threads {
-            None => input,
+        let (input, rows) = match threads {
+            // Without a control stage patches go on as they are, with the levels of the registers.
+            None => {
+                let Levels { outer, inner } = View(regs).levels();
+                if given.slots().is_empty() {
+                    given = AttributeBuffer::new(Arc::new(Slots::new(OUTER.into_iter().chain(INNER))));
+                }
+                given.resize(patches.len());
+                for patch in 0..patches.len() {
+                    for (slot, level) in outer.into_iter().chain(inner).enumerate() {
+                        given.set(patch, slot, level.to_bits());
+                    }
+                }
+                (batch::Primitives { patches: Some(&given), ..input }, &given)
+            }
             Some(threads) => {
                 stages.run(Slot::TessControl, &Input::Patches(input), &mut control)?;
                 stages.counters.control_invocations += patches.len() as u64;
                 let (vertices, patches) = (&control.vertices, Some(&control.patches));
-                batch::Primitives { vertices, size: threads, indices: &[], ids: input.ids, patches }
+                let input =
+                    batch::Primitives { vertices, size: threads, indices: &[], ids: input.ids, patches };
+                (input, &control.patches)
             }
         };
         let mut points = std::mem::take(&mut self.points);
@@ -223,13 +248,8 @@ impl Pipeline {
             tessellated.size = mode.vertices();
             let mut end = first;
             while end < patches.len() && points.len() < BATCH {
-                let levels = match input.patches {
-                    Some(p) => {
-                        let level = |a| f32::from_bits(p.word(end, a, stages.defaults));
-                        Levels { outer: OUTER.map(level), inner: INNER.map(level) }
-                    }
-                    None => View(regs).levels(),
-                };
+                let level = |a| f32::from_bits(rows.word(end, a, stages.defaults));
+                let levels = Levels { outer: OUTER.map(level), inner: INNER.map(level) };
                 let before = self.levels.points.len() as u32;
                 let indices = self.levels.indices.len();
                 tessellate(mode, &levels, &mut self.levels);
@@ -258,6 +278,7 @@ impl Pipeline {
         self.points = points;
         self.tessellated = tessellated;
         self.control = control;
+        self.given = given;
         result
     }
 

@@ -24,11 +24,24 @@ pub(super) struct Counters {
     pub samples: u64,
     /// Primitives behind the last stage, by stream.
     pub generated: [u64; STREAMS],
+    /// Instructions of threads, by stage.
+    pub instructions: [u64; 5],
 }
 
 impl Counters {
+    /// What of a draw people see: what was counted since then.
+    pub(super) fn since(&self, before: &Counters) -> Counters {
+        Counters {
+            vertices: self.vertices - before.vertices,
+            primitives: self.primitives - before.primitives,
+            fragment_invocations: self.fragment_invocations - before.fragment_invocations,
+            instructions: std::array::from_fn(|n| self.instructions[n] - before.instructions[n]),
+            ..*self
+        }
+    }
+
     /// What a report says.
-    pub fn report(&self, get: QueryGet, feedback: &Feedback) -> u64 {
+    pub(super) fn report(&self, get: QueryGet, feedback: &Feedback) -> u64 {
         let stream = get.stream() as usize % STREAMS;
         let lost = |n: usize| feedback.wanted[n] - feedback.written[n];
         match get.select() {

@@ -16,6 +16,7 @@ use super::rop::depth_stencil::{DepthStencilState, DepthTest, StencilFace, Stenc
 use super::tessellator::Levels;
 use crate::device::EngineResult;
 use crate::engine::registers::Registers;
+use crate::frames::Top;
 use crate::image::surface::Words;
 use nvir_base::stage::attribute;
 use nvir_emu::stage::batch::Defaults;
@@ -64,7 +65,7 @@ fn extent(word: u32) -> [u32; 2] {
 
 impl View<'_> {
     /// Colour target `i`, below 8.
-    pub fn target(self, i: u32) -> Target {
+    pub(super) fn target(self, i: u32) -> Target {
         let get = |family: Family| self.0.get(family.at(i));
         let (tile_mode, array) = (get(RT_TILE_MODE), get(RT_ARRAY_MODE));
         Target {
@@ -84,7 +85,7 @@ impl View<'_> {
     }
 
     /// The depth buffer.
-    pub fn zeta(self) -> Target {
+    pub(super) fn zeta(self) -> Target {
         let tile_mode = self.0.get(ZETA_TILE_MODE);
         Target {
             format: self.0.get(ZETA_FORMAT),
@@ -103,17 +104,23 @@ impl View<'_> {
     }
 
     /// Samples of a pixel.
-    pub fn samples(self) -> Mode {
+    pub(super) fn samples(self) -> Mode {
         Mode::from_code(self.0.get(MULTISAMPLE_MODE) & 15)
     }
 
+    /// Which row of the targets is the top one: a viewport that is no mirror has its lowest row first.
+    pub(super) fn top(self) -> Top {
+        let upwards = self.is_on(VIEWPORT_TRANSFORM_EN) && self.float(VIEWPORT_SCALE_Y.at(0)) > 0.0;
+        if upwards { Top::LastRow } else { Top::FirstRow }
+    }
+
     /// What is there of the targets, in pixels.
-    pub fn screen(self) -> Rect {
+    pub(super) fn screen(self) -> Rect {
         Rect { x: extent(self.0.get(SCREEN_SCISSOR_HORIZ)), y: extent(self.0.get(SCREEN_SCISSOR_VERT)) }
     }
 
     /// Window rectangles, if there are any.
-    pub fn window_rects(self) -> Option<WindowRects> {
+    pub(super) fn window_rects(self) -> Option<WindowRects> {
         (self.0.get(CLIP_RECTS_EN) & 1 != 0).then(|| WindowRects {
             mode: match self.0.get(CLIP_RECTS_MODE) & 1 {
                 0 => WindowMode::InsideAny,
@@ -135,17 +142,17 @@ impl View<'_> {
     }
 
     /// Which vertex flat inputs come from.
-    pub fn provoking(self) -> Provoking {
+    pub(super) fn provoking(self) -> Provoking {
         if self.is_on(PROVOKING_VERTEX_LAST) { Provoking::Last } else { Provoking::First }
     }
 
     /// Whether colours of the fixed pipeline are flat.
-    pub fn flat_shade(self) -> bool {
+    pub(super) fn flat_shade(self) -> bool {
         self.0.get(SHADE_MODEL) == SHADE_FLAT
     }
 
     /// What stages read that the ones before did not write.
-    pub fn defaults(self) -> Defaults {
+    pub(super) fn defaults(self) -> Defaults {
         let d = AttributeDefault::from_bits(self.0.get(ATTRIBUTE_DEFAULT));
         let w = |on: bool| if on { ONE } else { 0 };
         Defaults::new(|a| {
@@ -163,7 +170,7 @@ impl View<'_> {
     }
 
     /// The levels of patches that no program gives any.
-    pub fn levels(self) -> Levels {
+    pub(super) fn levels(self) -> Levels {
         Levels {
             outer: [0, 1, 2, 3].map(|i| self.float(TESS_LEVEL_OUTER.at(i))),
             inner: [0, 1].map(|i| self.float(TESS_LEVEL_INNER.at(i))),
@@ -171,14 +178,14 @@ impl View<'_> {
     }
 
     /// The colour targets that are drawn to, by the number of the output that goes to each.
-    pub fn targets(self) -> impl Iterator<Item = (u32, Target)> {
+    pub(super) fn targets(self) -> impl Iterator<Item = (u32, Target)> {
         let control = self.0.get(RT_CONTROL);
         let count = (control & 15).min(RT_FORMAT.count);
         (0..count).map(move |i| (i, self.target(control >> (4 + 3 * i) & 7))).filter(|(_, t)| t.format != 0)
     }
 
     /// Distances at which primitives are cut, and by which they are dropped.
-    pub fn distances(self) -> (u8, u8) {
+    pub(super) fn distances(self) -> (u8, u8) {
         let enabled = self.0.get(CLIP_DISTANCE_ENABLE) as u8;
         let mode = self.0.get(CLIP_DISTANCE_MODE);
         let cull = (0..8).filter(|i| mode >> (4 * i) & 1 != 0).fold(0, |m, i| m | 1 << i);
@@ -186,7 +193,7 @@ impl View<'_> {
     }
 
     /// The state of the rasteriser for a viewport, below 16; `extent` is what all targets have in common.
-    pub fn raster(
+    pub(super) fn raster(
         self,
         viewport: u32,
         extent_of_targets: Rect,
@@ -274,7 +281,7 @@ impl View<'_> {
     }
 
     /// The depths of a viewport.
-    pub fn depth_range(self, viewport: u32) -> DepthRange {
+    pub(super) fn depth_range(self, viewport: u32) -> DepthRange {
         let control = ViewVolume::from_bits(self.0.get(VIEW_VOLUME_CLIP_CTRL));
         let outside = |clamps: bool| if clamps { Outside::Clamp } else { Outside::Kill };
         let (near, far) = if control.unit_range() {
@@ -286,7 +293,7 @@ impl View<'_> {
     }
 
     /// Samples, and which of them are drawn.
-    pub fn sample_state(self) -> SampleState {
+    pub(super) fn sample_state(self) -> SampleState {
         SampleState {
             count: self.samples().samples.min(8),
             at: if self.is_on(MULTISAMPLE_ENABLE) { SampleAt::Samples } else { SampleAt::Centre },
@@ -295,62 +302,62 @@ impl View<'_> {
     }
 
     /// What alpha does to samples.
-    pub fn multisample_control(self) -> MultisampleControl {
+    pub(super) fn multisample_control(self) -> MultisampleControl {
         MultisampleControl::from_bits(self.0.get(MULTISAMPLE_CTRL))
     }
 
     /// Whether fragment programs run once for each sample.
-    pub fn runs_per_sample(self) -> bool {
+    pub(super) fn runs_per_sample(self) -> bool {
         self.0.get(SAMPLE_SHADING) & 15 > 1
     }
 
     /// Whether depth and stencil are tested before the fragment program runs.
-    pub fn tests_early(self) -> bool {
+    pub(super) fn tests_early(self) -> bool {
         self.is_on(FORCE_EARLY_FRAGMENT_TESTS)
     }
 
     /// Whether the depth buffer is used.
-    pub fn uses_zeta(self) -> bool {
+    pub(super) fn uses_zeta(self) -> bool {
         self.is_on(ZETA_ENABLE)
     }
 
     /// Whether the outputs of a program go to a target each; else the first goes to all.
-    pub fn has_several_outputs(self) -> bool {
+    pub(super) fn has_several_outputs(self) -> bool {
         self.is_on(RT_SEPARATE_FRAG_DATA)
     }
 
     /// Whether back faces have colours of their own.
-    pub fn is_two_sided(self) -> bool {
+    pub(super) fn is_two_sided(self) -> bool {
         self.is_on(VERTEX_TWO_SIDE_ENABLE)
     }
 
     /// Whether colours of vertices are fractions.
-    pub fn clamps_vertex_colors(self) -> bool {
+    pub(super) fn clamps_vertex_colors(self) -> bool {
         self.is_on(VERT_COLOR_CLAMP_EN)
     }
 
     /// Whether polygons may be drawn as points.
-    pub fn draws_points(self) -> bool {
+    pub(super) fn draws_points(self) -> bool {
         [POLYGON_MODE_FRONT, POLYGON_MODE_BACK].iter().any(|&m| self.0.get(m) == POLYGON_POINT)
     }
 
     /// Whether vertices have sizes of their own; the size of those that have not.
-    pub fn point_size(self) -> (bool, f32) {
+    pub(super) fn point_size(self) -> (bool, f32) {
         (self.is_on(VP_POINT_SIZE), self.float(POINT_SIZE))
     }
 
     /// The layer that is drawn to.
-    pub fn layer(self) -> Layer {
+    pub(super) fn layer(self) -> Layer {
         Layer::from_bits(self.0.get(LAYER))
     }
 
     /// Whether samples are counted.
-    pub fn counts_samples(self) -> bool {
+    pub(super) fn counts_samples(self) -> bool {
         self.is_on(SAMPLECNT_ENABLE)
     }
 
     /// The alpha test, if it is on.
-    pub fn alpha_test(self) -> EngineResult<Option<AlphaTest>> {
+    pub(super) fn alpha_test(self) -> EngineResult<Option<AlphaTest>> {
         if !self.is_on(ALPHA_TEST_ENABLE) {
             return Ok(None);
         }
@@ -369,7 +376,7 @@ impl View<'_> {
     }
 
     /// The tests of depth and stencil.
-    pub fn depth_stencil(self) -> EngineResult<DepthStencilState> {
+    pub(super) fn depth_stencil(self) -> EngineResult<DepthStencilState> {
         let depth = if self.is_on(DEPTH_TEST_ENABLE) {
             Some(DepthTest { func: self.compare(DEPTH_TEST_FUNC)?, write: self.is_on(DEPTH_WRITE_ENABLE) })
         } else {
@@ -408,7 +415,7 @@ impl View<'_> {
     }
 
     /// What happens to the colours of target `n`.
-    pub fn color(self, n: u32, format: Color) -> EngineResult<ColorState> {
+    pub(super) fn color(self, n: u32, format: Color) -> EngineResult<ColorState> {
         let logic = if self.is_on(LOGIC_OP_ENABLE) {
             let code = self.0.get(LOGIC_OP);
             Some(LogicOp::from_code(code).ok_or_else(|| format!("there is no logic operation {code:#x}"))?)
@@ -462,7 +469,7 @@ impl View<'_> {
     }
 
     /// A buffer of transform feedback, if it is written; its offset is 0.
-    pub fn feedback(self, n: u32) -> Option<Buffer> {
+    pub(super) fn feedback(self, n: u32) -> Option<Buffer> {
         let get = |family: Family| self.0.get(family.at(n));
         let count = get(TFB_VARYING_COUNT).min(MAX_COMPONENTS as u32) as usize;
         if get(TFB_BUFFER_ENABLE) & 1 == 0 || count == 0 {

@@ -4,9 +4,10 @@ use super::raster::Rect;
 use super::regs::{self, View};
 use super::rop::color::ColorTarget;
 use super::rop::depth_stencil::{DepthStencil, Depths};
-use super::rop::surface::Surface;
 use crate::Memory;
-use crate::device::EngineResult;
+use crate::device::{Device, EngineResult};
+use crate::frames::{Drawn, TargetFormat};
+use crate::image::texels::Surface;
 use nvir_hw::format::color::Color;
 use nvir_hw::format::zeta::Zeta;
 use nvir_isa::header::Header;
@@ -46,9 +47,32 @@ pub(super) struct Layer<'m> {
     zeta: Option<Surface<'m>>,
 }
 
+/// Tells whoever wants to see what is drawn that something is drawn into a target.
+pub(super) fn note(device: &mut Device, view: View<'_>, target: &regs::Target, format: TargetFormat) {
+    let Some(frames) = &mut device.frames else { return };
+    let (words, base_layer) = (target.words, target.base_layer);
+    frames.note(Drawn { words, base_layer, format, grid: view.samples().grid, top: view.top() });
+}
+
+/// The same of all targets that are bound.
+pub(super) fn note_all(device: &mut Device, view: View<'_>) {
+    if device.frames.is_none() {
+        return;
+    }
+    for (_, target) in view.targets() {
+        if let Some(color) = Color::from_code(target.format) {
+            note(device, view, &target, TargetFormat::Color(color));
+        }
+    }
+    let zeta = view.zeta();
+    if let Some(format) = Zeta::from_code(zeta.format).filter(|_| view.uses_zeta()) {
+        note(device, view, &zeta, TargetFormat::Zeta(format));
+    }
+}
+
 impl<'m> Targets<'m> {
     /// What the registers say.
-    pub fn new(view: View<'_>, memory: &'m Memory, header: &Header) -> EngineResult<Targets<'m>> {
+    pub(super) fn new(view: View<'_>, memory: &'m Memory, header: &Header) -> EngineResult<Targets<'m>> {
         let grid = view.samples().grid;
         let mut targets =
             Targets { memory, colors: Vec::new(), zeta: None, grid, extent: Rect::ALL, layers: u32::MAX };
@@ -83,12 +107,16 @@ impl<'m> Targets<'m> {
     }
 
     /// The format of the depth buffer.
-    pub fn zeta_format(&self) -> Option<Zeta> {
+    pub(super) fn zeta_format(&self) -> Option<Zeta> {
         self.zeta.as_ref().map(|z| z.format)
     }
 
     /// A layer of all targets, the one that is there already if it is that.
-    pub fn switch<'l>(&self, layer: &'l mut Option<Layer<'m>>, number: u32) -> EngineResult<&'l Layer<'m>> {
+    pub(super) fn switch<'l>(
+        &self,
+        layer: &'l mut Option<Layer<'m>>,
+        number: u32,
+    ) -> EngineResult<&'l Layer<'m>> {
         if layer.as_ref().is_none_or(|l| l.number != number) {
             *layer = Some(self.layer(number)?);
         }
@@ -112,7 +140,7 @@ impl<'m> Targets<'m> {
     }
 
     /// The samples of a quad that pass the tests of depth and stencil.
-    pub fn test<'d>(
+    pub(super) fn test<'d>(
         &self,
         layer: &Layer<'m>,
         cover: [u8; 4],
@@ -128,7 +156,7 @@ impl<'m> Targets<'m> {
     }
 
     /// Whether there is anything to test or to write of depth and stencil.
-    pub fn has_tests(&self) -> bool {
+    pub(super) fn has_tests(&self) -> bool {
         self.zeta.as_ref().is_some_and(|z| !z.rop.does_nothing())
     }
 }

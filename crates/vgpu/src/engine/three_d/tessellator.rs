@@ -2,7 +2,8 @@
 //!
 //! What GL leaves open is chosen so that it depends on nothing but the levels: an edge's points are multiples of 2^-16 that
 //! are mirrored at its middle, so that `1 - p` is exact in f32 and both patches of a shared edge see the same points; the
-//! inside is made of concentric rings. Source: OpenGL 4.3, 11.2.2; TESS_MODE of cl9097.h.
+//! inside is made of concentric rings. Points come in the order of Direct3D 11's reference, which such chips follow and
+//! llvmpipe is made of: it shows where points of a patch overlap. Source: OpenGL 4.3, 11.2.2; TESS_MODE of cl9097.h.
 
 /// What a patch is cut into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +41,7 @@ pub(crate) struct Mode {
 
 impl Mode {
     /// The mode of a word: bits 1:0 domain, 5:4 spacing, 9:8 output. `None` for values that do not exist.
-    pub fn from_bits(word: u32) -> Option<Mode> {
+    pub(super) fn from_bits(word: u32) -> Option<Mode> {
         Some(Mode {
             domain: match word & 3 {
                 0 => Domain::Isolines,
@@ -64,7 +65,7 @@ impl Mode {
     }
 
     /// Vertices of a primitive: 1, 2 or 3.
-    pub fn vertices(self) -> usize {
+    pub(super) fn vertices(self) -> usize {
         match (self.output, self.domain) {
             (Output::Points, _) => 1,
             (_, Domain::Isolines) => 2,
@@ -264,22 +265,22 @@ impl Mesh<'_> {
 
     fn quads(&mut self, levels: &Levels, inner: [f32; 2]) {
         let spacing = self.mode.spacing;
-        // Counter-clockwise from (0, 0): v = 0, u = 1, v = 1, u = 0.
-        let outer = [1, 2, 3, 0].map(|side| Edge::new(levels.outer[side], spacing));
-        let place = |side: usize, p: u32| match side {
-            0 => (p, 0),
-            1 => (UNIT, p),
-            2 => (UNIT - p, UNIT),
-            _ => (0, UNIT - p),
-        };
+        let outer = levels.outer.map(|level| Edge::new(level, spacing));
         let one = |level| Edge::new(level, spacing).segments == 1;
-        let border = self.sides(outer.each_ref().map(Edge::points), place);
         if outer.iter().all(|e| e.segments == 1) && inner.into_iter().all(one) {
-            let corners = border.map(|side| side.points[0]);
-            self.triangle(corners[0], corners[1], corners[2]);
-            self.triangle(corners[0], corners[2], corners[3]);
+            let corners = [(0, 0), (UNIT, 0), (UNIT, UNIT), (0, UNIT)].map(|(u, v)| self.point(u, v));
+            self.triangle(corners[0], corners[1], corners[3]);
+            self.triangle(corners[1], corners[2], corners[3]);
             return;
         }
+        // Counter-clockwise from (0, 1): u = 0, v = 0, u = 1, v = 1.
+        let place = |side: usize, p: u32| match side {
+            0 => (0, UNIT - p),
+            1 => (p, 0),
+            2 => (UNIT, p),
+            _ => (UNIT - p, UNIT),
+        };
+        let border = self.sides(outer.each_ref().map(Edge::points), place);
         let edges = inner.map(|level| Edge::inner(level, spacing));
         let [nu, nv] = edges.each_ref().map(|e| e.segments);
         // The grid inside.
@@ -289,10 +290,10 @@ impl Mesh<'_> {
             let (last_u, last_v) = (nu - 2, nv - 2);
             let chain = |at: &Edge, points: Vec<u32>| Chain { at: at.at[1..at.segments].to_vec(), points };
             [
+                chain(&edges[1], grid.iter().rev().map(|row| row[0]).collect()),
                 chain(&edges[0], grid[0].clone()),
                 chain(&edges[1], grid.iter().map(|row| row[last_u]).collect()),
                 chain(&edges[0], grid[last_v].iter().rev().copied().collect()),
-                chain(&edges[1], grid.iter().rev().map(|row| row[0]).collect()),
             ]
         };
         for (outer, inner) in border.iter().zip(&ring) {
@@ -316,12 +317,12 @@ impl Mesh<'_> {
 
     fn triangles(&mut self, levels: &Levels, inner: f32) {
         let spacing = self.mode.spacing;
-        // Counter-clockwise from u = 1: w = 0, u = 0, v = 0.
-        let outer = [2, 0, 1].map(|side| Edge::new(levels.outer[side], spacing));
+        // Counter-clockwise from v = 1: u = 0, v = 0, w = 0.
+        let outer = [0, 1, 2].map(|side| Edge::new(levels.outer[side], spacing));
         let place = |side: usize, p: u32| match side {
-            0 => (UNIT - p, p),
-            1 => (0, UNIT - p),
-            _ => (p, 0),
+            0 => (0, UNIT - p),
+            1 => (p, 0),
+            _ => (UNIT - p, p),
         };
         let mut ring = self.sides(outer.each_ref().map(Edge::points), place);
         if outer.iter().all(|e| e.segments == 1) && Edge::new(inner, spacing).segments == 1 {
@@ -343,9 +344,9 @@ impl Mesh<'_> {
                 self.sides([params; 3], |side, p| {
                     let (from, to, off) = (third(3 * (UNIT - p) - t), third(3 * p - t), third(2 * t));
                     match side {
-                        0 => (from, to),
-                        1 => (off, from),
-                        _ => (to, off),
+                        0 => (off, from),
+                        1 => (to, off),
+                        _ => (from, to),
                     }
                 })
             };
@@ -410,27 +411,27 @@ mod tests {
     #[test]
     fn level_one_is_the_patch_itself() {
         let t = run(Domain::Triangles, Spacing::Equal, Output::CounterClockwise, [1.0; 4], [1.0; 2]);
-        assert_eq!(t.points, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]);
+        assert_eq!(t.points, [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]);
         assert_eq!(t.indices, [0, 1, 2]);
         let t = run(Domain::Triangles, Spacing::FractionalOdd, Output::Clockwise, [0.5; 4], [-3.0; 2]);
         assert_eq!(t.indices, [0, 2, 1]);
         let t = run(Domain::Quads, Spacing::Equal, Output::CounterClockwise, [1.0; 4], [1.0; 2]);
         assert_eq!(t.points, [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]);
-        assert_eq!(t.indices, [0, 1, 2, 0, 2, 3]);
+        assert_eq!(t.indices, [0, 1, 3, 1, 2, 3]);
     }
 
     #[test]
     fn a_quad_of_two_by_two() {
         let t = run(Domain::Quads, Spacing::Equal, Output::CounterClockwise, [2.0; 4], [2.0; 2]);
         let want = [
+            [0.0, 1.0],
+            [0.0, 0.5],
             [0.0, 0.0],
             [0.5, 0.0],
             [1.0, 0.0],
             [1.0, 0.5],
             [1.0, 1.0],
             [0.5, 1.0],
-            [0.0, 1.0],
-            [0.0, 0.5],
             [0.5, 0.5],
         ];
         assert_eq!(t.points, want);
@@ -442,7 +443,7 @@ mod tests {
     fn a_triangle_of_inner_level_two_has_its_centre() {
         let t = run(Domain::Triangles, Spacing::Equal, Output::Points, [1.0, 2.0, 1.0, 0.0], [2.0; 2]);
         let third = 21845.0 / 65536.0;
-        assert_eq!(t.points, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.5, 0.0], [third, third]]);
+        assert_eq!(t.points, [[0.0, 1.0], [0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [third, third]]);
         assert_eq!(t.indices, [0, 1, 2, 3, 4]);
     }
 

@@ -13,10 +13,10 @@ use nvir_hw::word::BlitControl;
 use operation::Operation;
 
 /// The class of a channel.
-pub(super) struct TwoD(Registers);
+pub(crate) struct TwoD(Registers);
 
 impl TwoD {
-    pub fn new(regs: Registers) -> TwoD {
+    pub(crate) fn new(regs: Registers) -> TwoD {
         TwoD(regs)
     }
 }

@@ -23,7 +23,7 @@ const ALL: u32 = u32::MAX;
 
 impl Operation {
     /// What the registers say, for texels of the destination.
-    pub fn of(r: &Registers, to: SurfaceFormat) -> EngineResult<Operation> {
+    pub(super) fn of(r: &Registers, to: SurfaceFormat) -> EngineResult<Operation> {
         Ok(match r.get(OPERATION) {
             operation::SOURCE_COPY => Operation::Copy,
             operation::ROP => {
@@ -59,7 +59,7 @@ impl Operation {
     }
 
     /// Changes a texel that goes to the destination.
-    pub fn source(self, texel: &mut Channels) {
+    pub(super) fn source(self, texel: &mut Channels) {
         let Operation::Multiply(factors) = self else { return };
         for (channel, factor) in texel.iter_mut().zip(factors) {
             *channel = match factor {
@@ -71,7 +71,7 @@ impl Operation {
     }
 
     /// Joins a row's bytes with what is there.
-    pub fn join(self, new: &mut [u8], old: &[u8]) {
+    pub(super) fn join(self, new: &mut [u8], old: &[u8]) {
         let Operation::Rop { table, pattern } = self else { return };
         for (new, old) in new.chunks_exact_mut(4).zip(old.chunks_exact(4)) {
             let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
@@ -81,7 +81,7 @@ impl Operation {
     }
 
     /// Whether the destination is read.
-    pub fn reads(self) -> bool {
+    pub(super) fn reads(self) -> bool {
         matches!(self, Operation::Rop { .. })
     }
 }

@@ -2,9 +2,9 @@
 //! The first component is in the lowest bits.
 
 use crate::image::compressed::Compressed;
-use nvir_base::format::{Kind, Layout};
+use nvir_base::format::Kind;
 use nvir_base::srgb;
-use nvir_emu::{Channels, Source, Texels, decode_texel};
+use nvir_emu::{Channels, FractionByte, Source, Texels, decode_channel};
 use nvir_hw::format::texture::{Sizes, Type};
 use std::sync::Arc;
 
@@ -55,21 +55,31 @@ impl Texels for Fields {
     }
 
     fn decode(&self, block: [u32; 4], _: [u32; 2]) -> Channels {
-        let all = block.iter().rev().fold(0u128, |v, w| v << 32 | u128::from(*w));
         let mut out = [0; 4];
         for ((out, field), srgb) in out.iter_mut().zip(&self.fields).zip(self.srgb) {
             let Some(Field { low, bits, kind }) = *field else { continue };
-            let format = Layout { kind, bits: [bits, 0, 0, 0], bgra: false };
-            *out = decode_texel(format, [(all >> low) as u32, 0, 0, 0])[0];
-            if srgb {
-                *out = match (kind, bits) {
-                    (Kind::Unorm, 8) => srgb::to_linear((all >> low) as u8),
-                    _ => srgb::fraction_to_linear(f32::from_bits(*out)),
-                }
-                .to_bits();
+            let stored = nvir_emu::field(block, low, bits.into());
+            *out = match (kind, bits) {
+                (Kind::Unorm, 8) if srgb => srgb::to_linear(stored as u8).to_bits(),
+                _ => decode_channel(kind, bits.into(), stored),
+            };
+            if srgb && bits != 8 {
+                *out = srgb::fraction_to_linear(f32::from_bits(*out)).to_bits();
             }
         }
         out
+    }
+
+    fn bytes_of_fractions(&self) -> Option<[Option<FractionByte>; 4]> {
+        let mut bytes = [None; 4];
+        for ((byte, field), srgb) in bytes.iter_mut().zip(&self.fields).zip(self.srgb) {
+            let Some(Field { low, bits, kind }) = *field else { continue };
+            if (bits, kind) != (8, Kind::Unorm) || low >= 32 || srgb {
+                return None;
+            }
+            *byte = Some(FractionByte { shift: low });
+        }
+        Some(bytes)
     }
 }
 

@@ -5,7 +5,7 @@ use nvir_base::tiling::{self, Extent, Order, TileMode};
 use nvir_emu::image::Level;
 use nvir_emu::{Dim, Source, Texture};
 use nvir_hw::samples::Mode;
-use nvir_hw::tic::{TextureType, Tic};
+use nvir_hw::tic::{ANISOTROPY, TextureType, Tic};
 
 /// Texels of a side, at most.
 const MAX_EXTENT: u32 = 1 << 16;
@@ -59,6 +59,7 @@ pub fn texture(entry: &Tic) -> Result<Texture, String> {
         sources,
         layers,
         scaled,
+        max_anisotropy: ANISOTROPY[entry.get(Tic::MAX_ANISOTROPY) as usize % 8],
     };
     if entry.get(Tic::MEMORY_LAYOUT) != 0 || dim == Dim::Buffer {
         let [_, by] = texture.texels.block();

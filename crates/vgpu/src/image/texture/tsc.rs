@@ -3,6 +3,7 @@
 use nvir_base::Chip;
 use nvir_emu::image::Compare;
 use nvir_emu::{Filter, MipFilter, Sampler, Wrap};
+use nvir_hw::tic::ANISOTROPY;
 use nvir_hw::tsc::Tsc;
 
 /// The sampler that an entry describes. Every entry is one.
@@ -22,6 +23,7 @@ pub fn sampler(chip: Chip, entry: &Tsc) -> Sampler {
         seamless: kepler && entry.get(Tsc::CUBEMAP_INTERFACE_FILTERING) != 0,
         lod_bias: signed(entry.get(Tsc::MIP_LOD_BIAS)),
         unnormalized: kepler && entry.get(Tsc::FORCE_UNNORMALIZED_COORDS) != 0,
+        max_anisotropy: ANISOTROPY[entry.get(Tsc::MAX_ANISOTROPY) as usize % 8],
         min_lod: unsigned(entry.get(Tsc::MIN_LOD_CLAMP)),
         max_lod: unsigned(entry.get(Tsc::MAX_LOD_CLAMP)),
         border: border.map(f32::from_bits),

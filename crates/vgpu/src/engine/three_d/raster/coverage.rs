@@ -4,7 +4,7 @@
 //! on by a constant from row to row. So a row costs a few additions, whatever its length, and the inside of a polygon is
 //! never tested. A sample on an edge is covered if the edge is a left or a top one.
 
-use super::{Rect, SampleAt, SampleState};
+use super::types::{Rect, SampleAt, SampleState};
 use nvir_hw::samples::sample_position;
 
 /// Subpixels of a pixel.
@@ -21,7 +21,7 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    pub fn new(state: &SampleState) -> Sampling {
+    pub(super) fn new(state: &SampleState) -> Sampling {
         let all = ((1u32 << state.count.clamp(1, 8)) - 1) as u8;
         if state.count <= 1 || state.at == SampleAt::Centre {
             return Sampling { at: [[UNIT / 2; 2]; 8], bits: [all; 8], len: 1 };
@@ -36,12 +36,12 @@ impl Sampling {
     }
 
     /// All samples of a pixel.
-    pub fn all(&self) -> u8 {
+    pub(super) fn all(&self) -> u8 {
         self.bits[..self.len].iter().fold(0, |all, bits| all | bits)
     }
 
     /// Places in subpixels, and the samples that they stand for.
-    pub fn places(&self) -> impl Iterator<Item = ([i64; 2], u8)> + '_ {
+    pub(super) fn places(&self) -> impl Iterator<Item = ([i64; 2], u8)> + '_ {
         self.at[..self.len].iter().copied().zip(self.bits[..self.len].iter().copied())
     }
 }

@@ -3,7 +3,7 @@
 use super::super::clip::DepthRange;
 use super::coverage::{Sampling, Sink, UNIT};
 use super::stipple::{LinePattern, PolygonStipple};
-use super::{Quad, Rect, WindowMode, WindowRects};
+use super::types::{Quad, Rect, WindowMode, WindowRects};
 
 /// The window rectangles that contain anything.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    pub fn new(windows: &WindowRects) -> Windows {
+    pub(super) fn new(windows: &WindowRects) -> Windows {
         let rects = windows.rects.iter().copied().filter(|r| !r.is_empty()).collect();
         Windows { mode: windows.mode, rects }
     }
@@ -80,7 +80,7 @@ pub(super) struct Emit<'a> {
 }
 
 impl<'a> Emit<'a> {
-    pub fn new(
+    pub(super) fn new(
         quads: &'a mut Vec<Quad>,
         coverage: Option<&'a mut Vec<[f32; 4]>>,
         shape: u32,
@@ -92,7 +92,7 @@ impl<'a> Emit<'a> {
     }
 
     /// A quad of which parts of pixels are covered: all samples of a pixel with any.
-    pub fn smooth(&mut self, x: i64, y: i64, parts: [f32; 4]) {
+    pub(super) fn smooth(&mut self, x: i64, y: i64, parts: [f32; 4]) {
         let before = self.quads.len();
         let all = self.all;
         self.quad(x, y, parts.map(|p| if p > 0.0 { all } else { 0 }));

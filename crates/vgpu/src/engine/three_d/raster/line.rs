@@ -14,7 +14,7 @@ const WIDTHS: (f32, f32) = (1.0, 10.0);
 
 impl Rasterizer {
     /// Draws a line.
-    pub fn line(&mut self, ends: [&Corner; 2], source: Source, batch: &mut Batch) -> Outcome {
+    pub(crate) fn line(&mut self, ends: [&Corner; 2], source: Source, batch: &mut Batch) -> Outcome {
         if source.flags & STIPPLE_RESET != 0 {
             self.stipple_step = 0;
         }

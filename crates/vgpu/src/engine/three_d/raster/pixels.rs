@@ -11,13 +11,13 @@ pub(super) struct Pixels {
 
 impl Pixels {
     /// Adds the samples of a pixel.
-    pub fn add(&mut self, x: u32, y: u32, cover: u8) {
+    pub(super) fn add(&mut self, x: u32, y: u32, cover: u8) {
         let number = u64::from(y & 1) << 1 | u64::from(x & 1);
         self.keys.push(u64::from(y >> 1) << 32 | u64::from(x >> 1) << 12 | number << 8 | u64::from(cover));
     }
 
     /// Gives all quads to a sink, by rows and from left to right.
-    pub fn flush(&mut self, sink: &mut impl Sink) {
+    pub(super) fn flush(&mut self, sink: &mut impl Sink) {
         self.keys.sort_unstable();
         for quad in self.keys.chunk_by(|a, b| a >> 12 == b >> 12) {
             let mut cover = [0; 4];

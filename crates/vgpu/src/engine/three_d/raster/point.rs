@@ -18,7 +18,7 @@ struct Square {
 
 impl Rasterizer {
     /// Draws a point.
-    pub fn point(&mut self, corner: &Corner, source: Source, batch: &mut Batch) -> Outcome {
+    pub(crate) fn point(&mut self, corner: &Corner, source: Source, batch: &mut Batch) -> Outcome {
         self.point_at(corner, 0, source, Look::PLAIN, batch)
     }
 

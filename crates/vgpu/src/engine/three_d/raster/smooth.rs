@@ -3,9 +3,9 @@
 //! A pixel is cut into 16 strips. In each the shape is an interval, and the sum of what the pixel has of them is its part,
 //! in integers.
 
-use super::Rect;
 use super::coverage::UNIT;
 use super::emit::Emit;
+use super::types::Rect;
 
 /// Strips of a pixel.
 const STRIPS: i64 = 16;
@@ -22,7 +22,7 @@ pub(super) struct Areas {
 impl Areas {
     /// Gives the quads of a shape between two heights to `emit`. `interval` says what the shape is at a height: where it
     /// begins and ends. All in subpixels.
-    pub fn shape(
+    pub(super) fn shape(
         &mut self,
         heights: [i64; 2],
         rect: &Rect,

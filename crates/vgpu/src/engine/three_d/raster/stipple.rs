@@ -10,7 +10,7 @@ pub(crate) struct PolygonStipple {
 impl PolygonStipple {
     /// From the words of the pattern: pixel x of a row is bit `7 - x % 8` of byte `x / 8`, the first byte lowest, as Mesa
     /// sends it.
-    pub fn new(words: [u32; 32]) -> PolygonStipple {
+    pub(crate) fn new(words: [u32; 32]) -> PolygonStipple {
         let row = |word: u32| u32::from_le_bytes(word.to_le_bytes().map(u8::reverse_bits));
         PolygonStipple { rows: words.map(row) }
     }
@@ -31,7 +31,7 @@ pub(crate) struct LineStipple {
 
 impl LineStipple {
     /// From the register: 7:0 factor - 1, 23:8 pattern.
-    pub fn from_bits(word: u32) -> LineStipple {
+    pub(crate) fn from_bits(word: u32) -> LineStipple {
         LineStipple { pattern: (word >> 8) as u16, factor: (word & 0xff) + 1 }
     }
 
@@ -54,7 +54,7 @@ pub(super) struct LinePattern {
 }
 
 impl LinePattern {
-    pub fn shows(&self, x: u32, y: u32) -> bool {
+    pub(super) fn shows(&self, x: u32, y: u32) -> bool {
         let at = i64::from([x, y][self.axis]);
         let steps = if self.descending { self.first - at } else { at - self.first };
         // What lies before the first pixel belongs to it.

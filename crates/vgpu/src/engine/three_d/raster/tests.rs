@@ -1,7 +1,7 @@
 //! Whole primitives: what is covered, by hand-computed values, and meshes of which each sample is covered once.
 
 use super::super::assemble::{EDGES, STIPPLE_RESET};
-use super::super::clip::{Outside, Transform};
+use super::super::clip::{ClipState, DepthRange, Outside, Transform};
 use super::*;
 
 pub(super) fn state(count: u32) -> RasterState {
@@ -223,7 +223,7 @@ fn polygons_as_lines_and_points() {
     assert_eq!(picture(&batch, 6), ["11111.", "1..1..", "1.1...", "11....", "1.....", "......"]);
     assert!(batch.shapes.iter().all(|s| s.kind == Kind::Line && s.front && s.primitive == 7));
     assert_eq!(batch.shapes[1].corners, [Varying::Vertex(1), Varying::Vertex(2), Varying::Vertex(2)]);
-    assert_eq!(batch.shapes[0].depth[2], 0.5 + 1.0 / f64::from(1 << 24));
+    assert_eq!(batch.shapes[0].depth[2], 0.5 + 2.0 / f64::from(1 << 24));
     let batch = triangles(&s, &[c[0], c[2], c[1]]);
     assert_eq!(picture(&batch, 6), ["1...1.", "......", "......", "......", "1.....", "......"]);
     assert!(batch.shapes.iter().all(|s| s.kind == Kind::Point && !s.front));

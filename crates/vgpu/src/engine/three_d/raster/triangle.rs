@@ -66,7 +66,7 @@ pub(super) struct Band {
 
 impl Rasterizer {
     /// Draws a triangle, or, if it is very large, the first rows of it: see [`Rasterizer::is_unfinished`].
-    pub fn triangle(&mut self, corners: [&Corner; 3], source: Source, batch: &mut Batch) -> Outcome {
+    pub(crate) fn triangle(&mut self, corners: [&Corner; 3], source: Source, batch: &mut Batch) -> Outcome {
         match self.state.clip.clip(corners) {
             Clipped::Nothing => Outcome::Clipped,
             Clipped::Whole(whole) => self.polygon(corners, &whole, Some(&whole), source, batch),
@@ -151,12 +151,12 @@ impl Rasterizer {
 
     /// Whether a polygon has rows left: it is so large that only a band of it was drawn. [`Rasterizer::resume`] draws the
     /// next one, and must be called until there is none before another primitive is drawn.
-    pub fn is_unfinished(&self) -> bool {
+    pub(crate) fn is_unfinished(&self) -> bool {
         !self.unfinished.is_empty()
     }
 
     /// Draws the next band of a large polygon. The batch may have been cleared since.
-    pub fn resume(&mut self, batch: &mut Batch) {
+    pub(crate) fn resume(&mut self, batch: &mut Batch) {
         if let Some(Band { piece, first }) = self.unfinished.pop() {
             self.band(piece, first, batch);
         }
@@ -259,7 +259,7 @@ impl PolygonOffset {
             OffsetUnit::Float => power_of_two(exponent(highest) - 23),
         };
         let slope = plane[0].abs().max(plane[1].abs());
-        let offset = f64::from(self.factor) * slope + f64::from(self.units) / 2.0 * unit;
+        let offset = f64::from(self.factor) * slope + f64::from(self.units) * unit;
         let clamp = f64::from(self.clamp);
         match clamp {
             c if c > 0.0 => offset.min(c),
@@ -295,15 +295,15 @@ mod tests {
         };
         let plane = [-0.25, 0.125, 0.0];
         assert_eq!(o.of(PolygonMode::Line, plane, 1.0), 0.0);
-        assert_eq!(o.of(PolygonMode::Fill, plane, 1.0), 0.5 + 2.0 / 65536.0);
+        assert_eq!(o.of(PolygonMode::Fill, plane, 1.0), 0.5 + 4.0 / 65536.0);
         assert_eq!(PolygonOffset { clamp: 0.25, ..o }.of(PolygonMode::Fill, plane, 1.0), 0.25);
         let down = PolygonOffset { factor: -2.0, units: 0.0, clamp: -0.25, ..o };
         assert_eq!(down.of(PolygonMode::Fill, plane, 1.0), -0.25);
         assert_eq!(PolygonOffset { clamp: 0.25, ..down }.of(PolygonMode::Fill, plane, 1.0), -0.5);
         let float = PolygonOffset { factor: 0.0, unit: OffsetUnit::Float, ..o };
-        // 0.75 lies in 0.5..1: 2^(-1 - 23), twice.
-        assert_eq!(float.of(PolygonMode::Fill, plane, 0.75), 2.0 / f64::from(1 << 24));
-        assert_eq!(float.of(PolygonMode::Fill, plane, 0.0), 2.0 * power_of_two(-149));
+        // 0.75 lies in 0.5..1: 2^(-1 - 23), four times.
+        assert_eq!(float.of(PolygonMode::Fill, plane, 0.75), 4.0 / f64::from(1 << 24));
+        assert_eq!(float.of(PolygonMode::Fill, plane, 0.0), 4.0 * power_of_two(-149));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(crate) struct AlphaTest {
 
 impl AlphaTest {
     /// Whether a fragment stays.
-    pub fn passes(&self, alpha: f32) -> bool {
+    pub(crate) fn passes(&self, alpha: f32) -> bool {
         self.func.passes(alpha, self.reference)
     }
 }

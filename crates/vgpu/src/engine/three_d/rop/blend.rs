@@ -2,6 +2,8 @@
 //!
 //! Products and sums are rounded one by one in f32. Operands are clamped before to what the target holds ([`Range`]).
 
+use std::fmt;
+
 /// A factor of the blender. Source 1 is the fragment's second output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Factor {
@@ -28,7 +30,7 @@ pub(crate) enum Factor {
 
 impl Factor {
     /// By the numbers that Mesa sends: GL's with bit 14 set.
-    pub fn from_code(code: u32) -> Option<Factor> {
+    pub(crate) fn from_code(code: u32) -> Option<Factor> {
         use Factor::*;
         const GL: [Factor; 9] = [
             SourceColor,
@@ -56,37 +58,38 @@ impl Factor {
 
     /// The factor of each channel.
     #[inline]
-    fn values(self, o: &Operands) -> [f32; 4] {
+    fn values<const N: usize>(self, o: &Operands<N>) -> Colors<N> {
         use Factor::*;
-        let minus = |c: [f32; 4]| c.map(|v| 1.0 - v);
+        let minus = |c: [f32; N]| c.map(|v| 1.0 - v);
+        let [source, source1, destination, constant] = [o.source, o.source1, o.destination, o.constant];
         match self {
-            Zero => [0.0; 4],
-            One => [1.0; 4],
-            SourceColor => o.source,
-            OneMinusSourceColor => minus(o.source),
-            SourceAlpha => [o.source[3]; 4],
-            OneMinusSourceAlpha => [1.0 - o.source[3]; 4],
-            DestinationAlpha => [o.destination[3]; 4],
-            OneMinusDestinationAlpha => [1.0 - o.destination[3]; 4],
-            DestinationColor => o.destination,
-            OneMinusDestinationColor => minus(o.destination),
+            Zero => [[0.0; N]; 4],
+            One => [[1.0; N]; 4],
+            SourceColor => source,
+            OneMinusSourceColor => source.map(minus),
+            SourceAlpha => [source[3]; 4],
+            OneMinusSourceAlpha => [minus(source[3]); 4],
+            DestinationAlpha => [destination[3]; 4],
+            OneMinusDestinationAlpha => [minus(destination[3]); 4],
+            DestinationColor => destination,
+            OneMinusDestinationColor => destination.map(minus),
             SourceAlphaSaturate => {
-                let f = least(o.source[3], 1.0 - o.destination[3]);
-                [f, f, f, 1.0]
+                let f = std::array::from_fn(|i| least(source[3][i], 1.0 - destination[3][i]));
+                [f, f, f, [1.0; N]]
             }
-            ConstantColor => o.constant,
-            OneMinusConstantColor => minus(o.constant),
-            ConstantAlpha => [o.constant[3]; 4],
-            OneMinusConstantAlpha => [1.0 - o.constant[3]; 4],
-            Source1Color => o.source1,
-            OneMinusSource1Color => minus(o.source1),
-            Source1Alpha => [o.source1[3]; 4],
-            OneMinusSource1Alpha => [1.0 - o.source1[3]; 4],
+            ConstantColor => constant,
+            OneMinusConstantColor => constant.map(minus),
+            ConstantAlpha => [constant[3]; 4],
+            OneMinusConstantAlpha => [minus(constant[3]); 4],
+            Source1Color => source1,
+            OneMinusSource1Color => source1.map(minus),
+            Source1Alpha => [source1[3]; 4],
+            OneMinusSource1Alpha => [minus(source1[3]); 4],
         }
     }
 
     /// Whether it needs the fragment's second output.
-    pub fn is_dual(self) -> bool {
+    pub(crate) fn is_dual(self) -> bool {
         use Factor::*;
         matches!(self, Source1Color | OneMinusSource1Color | Source1Alpha | OneMinusSource1Alpha)
     }
@@ -106,7 +109,7 @@ pub(crate) enum Operation {
 
 impl Operation {
     /// By GL's numbers.
-    pub fn from_code(code: u32) -> Option<Operation> {
+    pub(crate) fn from_code(code: u32) -> Option<Operation> {
         Some(match code {
             0x8006 => Operation::Add,
             0x8007 => Operation::Min,
@@ -124,6 +127,12 @@ pub(crate) struct Equation {
     pub operation: Operation,
     pub source: Factor,
     pub destination: Factor,
+}
+
+impl fmt::Display for Equation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({:?}, {:?})", self.operation, self.source, self.destination)
+    }
 }
 
 /// What zero times infinity or NaN is.
@@ -157,7 +166,7 @@ pub(super) enum Range {
 
 impl Range {
     #[inline]
-    pub fn clamp(self, v: f32) -> f32 {
+    pub(super) fn clamp(self, v: f32) -> f32 {
         let low = match self {
             Range::Float => return v,
             Range::Unsigned => 0.0,
@@ -170,19 +179,22 @@ impl Range {
     }
 
     #[inline]
-    fn clamp_all(self, c: [f32; 4]) -> [f32; 4] {
+    fn clamp_all<const N: usize>(self, c: &Colors<N>) -> Colors<N> {
         match self {
-            Range::Float => c,
-            _ => c.map(|v| self.clamp(v)),
+            Range::Float => *c,
+            _ => c.map(|channel| channel.map(|v| self.clamp(v))),
         }
     }
 }
 
-struct Operands {
-    source: [f32; 4],
-    source1: [f32; 4],
-    destination: [f32; 4],
-    constant: [f32; 4],
+/// Red, green, blue and alpha of so many pixels.
+pub(super) type Colors<const N: usize> = [[f32; N]; 4];
+
+struct Operands<const N: usize> {
+    source: Colors<N>,
+    source1: Colors<N>,
+    destination: Colors<N>,
+    constant: Colors<N>,
 }
 
 /// The lesser value; the second if either is NaN.
@@ -197,20 +209,20 @@ fn greatest(a: f32, b: f32) -> f32 {
 }
 
 impl BlendState {
-    /// The blended colour, which may lie outside of the range.
+    /// The blended colours, which may lie outside of the range.
     #[inline]
-    pub(super) fn blend(
+    pub(super) fn blend<const N: usize>(
         &self,
-        source: [f32; 4],
-        source1: [f32; 4],
-        destination: [f32; 4],
+        source: &Colors<N>,
+        source1: &Colors<N>,
+        destination: &Colors<N>,
         range: Range,
-    ) -> [f32; 4] {
+    ) -> Colors<N> {
         let o = Operands {
             source: range.clamp_all(source),
             source1: range.clamp_all(source1),
-            destination,
-            constant: range.clamp_all(self.constant),
+            destination: *destination,
+            constant: range.clamp_all(&self.constant.map(|c| [c; N])),
         };
         let [r, g, b, a] = self.color.apply(&o, self.zero);
         let a = if self.alpha == self.color { a } else { self.alpha.apply(&o, self.zero)[3] };
@@ -220,17 +232,17 @@ impl BlendState {
 
 impl Equation {
     #[inline]
-    fn apply(&self, o: &Operands, zero: ZeroRule) -> [f32; 4] {
-        let Operands { source: s, destination: d, .. } = *o;
+    fn apply<const N: usize>(&self, o: &Operands<N>, zero: ZeroRule) -> Colors<N> {
+        let (s, d) = (&o.source, &o.destination);
         match self.operation {
             Operation::Min => return each(s, d, least),
             Operation::Max => return each(s, d, greatest),
             _ => {}
         }
-        let (by_s, by_d) = (self.source.values(o), self.destination.values(o));
+        let (by_s, by_d) = (&self.source.values(o), &self.destination.values(o));
         let (s, d) = match zero {
-            ZeroRule::Ieee => (each(s, by_s, |a, b| a * b), each(d, by_d, |a, b| a * b)),
-            ZeroRule::ZeroWins => (each(s, by_s, multiply), each(d, by_d, multiply)),
+            ZeroRule::Ieee => (&each(s, by_s, |a, b| a * b), &each(d, by_d, |a, b| a * b)),
+            ZeroRule::ZeroWins => (&each(s, by_s, multiply), &each(d, by_d, multiply)),
         };
         match self.operation {
             Operation::Subtract => each(s, d, |s, d| s - d),
@@ -240,10 +252,10 @@ impl Equation {
     }
 }
 
-/// A function of each channel.
+/// A function of each channel of each pixel.
 #[inline]
-fn each(a: [f32; 4], b: [f32; 4], f: impl Fn(f32, f32) -> f32) -> [f32; 4] {
-    std::array::from_fn(|n| f(a[n], b[n]))
+fn each<const N: usize>(a: &Colors<N>, b: &Colors<N>, f: impl Fn(f32, f32) -> f32) -> Colors<N> {
+    std::array::from_fn(|n| std::array::from_fn(|i| f(a[n][i], b[n][i])))
 }
 
 /// The product with [`ZeroRule::ZeroWins`].
@@ -258,13 +270,13 @@ pub(crate) struct LogicOp(u8);
 
 impl LogicOp {
     /// By GL's numbers, 0x1500 (clear) to 0x150f (set).
-    pub fn from_code(code: u32) -> Option<LogicOp> {
+    pub(crate) fn from_code(code: u32) -> Option<LogicOp> {
         (0x1500..0x1510).contains(&code).then_some(LogicOp(code as u8 & 15))
     }
 
     /// The low bits of the number say for which of (1, 1), (1, 0), (0, 1), (0, 0) of source and destination the result is 1.
     #[inline]
-    pub fn apply(self, source: u32, destination: u32) -> u32 {
+    pub(crate) fn apply(self, source: u32, destination: u32) -> u32 {
         let on = |bit: u8, v: u32| if self.0 >> bit & 1 != 0 { v } else { 0 };
         on(0, source & destination)
             | on(1, source & !destination)
@@ -285,6 +297,12 @@ mod tests {
     fn state(operation: Operation, source: Factor, destination: Factor) -> BlendState {
         let e = Equation { operation, source, destination };
         BlendState { color: e, alpha: e, constant: C, zero: ZeroRule::Ieee }
+    }
+
+    /// One pixel.
+    fn blend(state: BlendState, s: [f32; 4], s1: [f32; 4], d: [f32; 4], range: Range) -> [f32; 4] {
+        let [s, s1, d] = [s, s1, d].map(|c| c.map(|v| [v]));
+        state.blend(&s, &s1, &d, range).map(|[v]| v)
     }
 
     #[test]
@@ -327,7 +345,7 @@ mod tests {
         for (code, values) in factors {
             let factor = Factor::from_code(code).unwrap();
             let times = |c: [f32; 4]| -> [f32; 4] { std::array::from_fn(|n| c[n] * values[n]) };
-            let of = |s, d| state(Operation::Add, s, d).blend(S, S1, D, Range::Unsigned);
+            let of = |s, d| blend(state(Operation::Add, s, d), S, S1, D, Range::Unsigned);
             assert_eq!(of(factor, Factor::Zero), times(S), "{factor:?}");
             assert_eq!(of(Factor::Zero, factor), times(D), "{factor:?}");
         }
@@ -335,7 +353,7 @@ mod tests {
 
     #[test]
     fn every_operation() {
-        let of = |op| state(op, Factor::SourceAlpha, Factor::One).blend(S, S1, D, Range::Unsigned);
+        let of = |op| blend(state(op, Factor::SourceAlpha, Factor::One), S, S1, D, Range::Unsigned);
         assert_eq!(of(Operation::Add), [0.625, 0.6875, 0.875, 1.0625]);
         assert_eq!(of(Operation::Subtract), [0.125, -0.3125, 0.625, 0.0625]);
         assert_eq!(of(Operation::ReverseSubtract), [-0.125, 0.3125, -0.625, -0.0625]);
@@ -343,25 +361,22 @@ mod tests {
         assert_eq!(of(Operation::Max), [0.5, 0.5, 1.0, 0.75]);
         let alpha = Equation { operation: Operation::Max, source: Factor::Zero, destination: Factor::Zero };
         let separate = BlendState { alpha, ..state(Operation::Add, Factor::One, Factor::One) };
-        assert_eq!(separate.blend(S, S1, D, Range::Unsigned), [0.75, 0.75, 1.125, 0.75]);
+        assert_eq!(blend(separate, S, S1, D, Range::Unsigned), [0.75, 0.75, 1.125, 0.75]);
     }
 
     #[test]
     fn operands_are_clamped_to_what_the_target_holds() {
         let s = [2.0, -2.0, f32::NAN, 1.0];
-        let of = |range| state(Operation::Add, Factor::One, Factor::Zero).blend(s, S1, D, range);
+        let of = |range| blend(state(Operation::Add, Factor::One, Factor::Zero), s, S1, D, range);
         assert_eq!(of(Range::Unsigned), [1.0, 0.0, 0.0, 1.0]);
         assert_eq!(of(Range::Signed), [1.0, -1.0, 0.0, 1.0]);
         assert_eq!(of(Range::Float)[..2], [2.0, -2.0]);
         assert!(of(Range::Float)[2].is_nan());
         let mut zero = state(Operation::Add, Factor::Zero, Factor::One);
         zero.zero = ZeroRule::ZeroWins;
-        assert_eq!(zero.blend([f32::INFINITY; 4], S1, D, Range::Float), D);
-        assert!(
-            state(Operation::Add, Factor::Zero, Factor::One).blend([f32::INFINITY; 4], S1, D, Range::Float)
-                [0]
-            .is_nan()
-        );
+        assert_eq!(blend(zero, [f32::INFINITY; 4], S1, D, Range::Float), D);
+        let ieee = state(Operation::Add, Factor::Zero, Factor::One);
+        assert!(blend(ieee, [f32::INFINITY; 4], S1, D, Range::Float)[0].is_nan());
     }
 
     #[test]

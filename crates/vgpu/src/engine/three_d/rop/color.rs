@@ -1,8 +1,8 @@
 //! Colour targets: clamping, blending or the logic operation, the colour mask, and the texel's format.
 
 use super::blend::{BlendState, LogicOp, Range};
-use super::surface::Surface;
 use crate::image::surface_format::{Raw, SurfaceFormat};
+use crate::image::texels::Surface;
 use nvir_base::format::Kind;
 use nvir_base::num::float::canon32;
 use nvir_hw::format::color::Color;
@@ -52,7 +52,7 @@ pub(crate) struct ColorTarget {
 impl ColorTarget {
     /// Integer targets do not blend and are not clamped; the logic operation switches blending off and does not work on floats
     /// and sRGB.
-    pub fn new(state: &ColorState) -> ColorTarget {
+    pub(crate) fn new(state: &ColorState) -> ColorTarget {
         let format = SurfaceFormat::from(state.format);
         let range = match format.kind() {
             Kind::Unorm => Range::Unsigned,
@@ -72,12 +72,12 @@ impl ColorTarget {
     }
 
     /// Whether it never changes the target.
-    pub fn writes_nothing(&self) -> bool {
+    pub(crate) fn writes_nothing(&self) -> bool {
         self.way == Way::None
     }
 
     /// Whether blending needs the second output.
-    pub fn is_dual(&self) -> bool {
+    pub(crate) fn is_dual(&self) -> bool {
         let Way::Blend(blend, _) = self.way else { return false };
         [blend.color, blend.alpha].iter().any(|e| e.source.is_dual() || e.destination.is_dual())
     }
@@ -85,7 +85,7 @@ impl ColorTarget {
     /// Writes the covered samples of a quad: its colours, and the second output's for dual-source blending. `x` and `y`
     /// are even.
     #[inline]
-    pub fn quad(
+    pub(crate) fn quad(
         &self,
         surface: &Surface<'_>,
         x: u32,
@@ -115,9 +115,33 @@ impl ColorTarget {
     }
 
     /// The texels of many pixels, where they are words of fractions that replace what is there.
-    pub fn texels<const N: usize>(&self, colors: &[&[u32; N]; 4]) -> Option<[u32; N]> {
+    pub(crate) fn texels<const N: usize>(&self, colors: &[&[u32; N]; 4]) -> Option<[u32; N]> {
         let replaces = (self.way, self.mask) == (Way::Store, None);
         if replaces { self.format.pack_words(colors) } else { None }
+    }
+
+    /// Whether [`ColorTarget::blended`] gives anything.
+    pub(crate) fn blends_words(&self) -> bool {
+        matches!(self.way, Way::Blend(_, Range::Unsigned))
+            && self.mask.is_none()
+            && self.format.unpack_words(&[0]).is_some()
+    }
+
+    /// The texels of many pixels over what is there, where they are words of fractions that are blended with it; `None` else,
+    /// whatever the pixels are.
+    pub(crate) fn blended<const N: usize>(
+        &self,
+        colors: &[&[u32; N]; 4],
+        second: &[&[u32; N]; 4],
+        old: &[u32; N],
+    ) -> Option<[u32; N]> {
+        let (Way::Blend(blend, range @ Range::Unsigned), None) = (self.way, self.mask) else { return None };
+        let old = self.format.unpack_words(old)?;
+        // What the target holds is clamped to anyway, and NaN becomes 0.
+        let float = |c: &[&[u32; N]; 4]| c.map(|channel| channel.map(f32::from_bits));
+        let new = blend.blend(&float(colors), &float(second), &old, range);
+        let [r, g, b, a] = &new.map(|channel| channel.map(f32::to_bits));
+        self.format.pack_words(&[r, g, b, a])
     }
 
     #[inline]
@@ -138,11 +162,11 @@ impl ColorTarget {
                 std::array::from_fn(|n| op.apply(new[n], old[n]))
             }
             Way::Blend(blend, range) => {
-                let float = |c: [u32; 4]| c.map(f32::from_bits);
+                let float = |c: [u32; 4]| c.map(|v| [f32::from_bits(v)]);
                 let second = float(self.clamped(second));
-                let blended = blend.blend(float(color), second, float(self.format.unpack(old)), range);
+                let blended = blend.blend(&float(color), &second, &float(self.format.unpack(old)), range);
                 // Hosts differ in the bits of NaNs that they make.
-                self.format.pack(blended.map(canon32))
+                self.format.pack(blended.map(|[v]| canon32(v)))
             }
         }
     }
@@ -241,5 +265,45 @@ mod tests {
         let texels = [0, 1, 2, 3].map(|s| surface.load(surface.sample(1, 0, s))[0]);
         // 0.5 * 255 = 127.5 is 128; alpha 0.25 is 64, and 0.25 + 0.5 is 191.
         assert_eq!(texels, [0x4000_0080, 0, 0xbf80_80ff, 0]);
+    }
+
+    #[test]
+    fn many_pixels_are_blended_as_each_is() {
+        let mut random = nvir_base::random::Random::new(7);
+        let operations = [0x8006, 0x8007, 0x8008, 0x800a, 0x800b].map(|c| Operation::from_code(c).unwrap());
+        let codes =
+            [0x4000, 0x4001].into_iter().chain(0x4300..0x4309).chain(0xc001..0xc005).chain(0xc900..0xc904);
+        let factors: Vec<Factor> = codes.map(|c| Factor::from_code(c).unwrap()).collect();
+        let special = [f32::NAN, f32::INFINITY, -1.0, 0.0, 1.0, 2.0];
+        for n in 0..2000 {
+            let mut equation = || Equation {
+                operation: *random.of_list(&operations),
+                source: *random.of_list(&factors),
+                destination: *random.of_list(&factors),
+            };
+            let (color, alpha) = (equation(), equation());
+            let alpha = if n % 2 == 0 { color } else { alpha };
+            let mut value = || match random.below(8) {
+                0 => *random.of_list(&special),
+                _ => random.below(1 << 16) as f32 / 65535.0,
+            };
+            let blend = BlendState { color, alpha, constant: [0; 4].map(|_| value()), zero: ZeroRule::Ieee };
+            let zero = if n % 3 == 0 { ZeroRule::ZeroWins } else { ZeroRule::Ieee };
+            let clamp = if n % 5 == 0 { ColorClamp::On } else { ColorClamp::Off };
+            let code = if n % 7 < 3 { 0xcf } else { 0xd5 };
+            let state = ColorState { blend: Some(BlendState { zero, ..blend }), clamp, ..state(code) };
+            let [first, second] = [0; 2].map(|_| [0; 4].map(|_| [0; 8].map(|_| value().to_bits())));
+            let old: [u32; 8] = [0; 8].map(|_| random.word() as u32);
+            let target = ColorTarget::new(&state);
+            let all =
+                target.blended(&first.each_ref(), &second.each_ref(), &old).expect("words of fractions");
+            for i in 0..8 {
+                let [color, second] = [first, second].map(|c| c.map(|channel| channel[i]));
+                let one = target.combine(target.clamped(color), second, [old[i], 0, 0, 0])[0];
+                assert_eq!(all[i], one, "{state:?} {color:x?} {second:x?} {:#x}", old[i]);
+            }
+        }
+        let float = ColorState { blend: Some(OVER), ..state(0xc0) };
+        assert!(!ColorTarget::new(&float).blends_words() && !ColorTarget::new(&state(0xd5)).blends_words());
     }
 }

@@ -5,8 +5,8 @@
 use super::super::clip::DepthRange;
 use super::super::raster::{SampleAt, SampleState, Shape};
 use super::Compare;
-use super::surface::Surface;
 use crate::image::surface_format::Raw;
+use crate::image::texels::Surface;
 use nvir_hw::format::zeta::Zeta;
 use nvir_hw::samples::sample_position;
 
@@ -26,7 +26,7 @@ pub(crate) enum StencilOp {
 
 impl StencilOp {
     /// By GL's numbers.
-    pub fn from_code(code: u32) -> Option<StencilOp> {
+    pub(crate) fn from_code(code: u32) -> Option<StencilOp> {
         Some(match code {
             0 => StencilOp::Zero,
             0x150a => StencilOp::Invert,
@@ -124,7 +124,7 @@ pub(crate) struct Depths<'a> {
 pub(crate) struct SamplePlaces([[f64; 2]; 8]);
 
 impl SamplePlaces {
-    pub fn new(state: &SampleState) -> SamplePlaces {
+    pub(crate) fn new(state: &SampleState) -> SamplePlaces {
         let count = if state.at == SampleAt::Centre { 1 } else { state.count };
         SamplePlaces(std::array::from_fn(|s| sample_position(count, s as u32).map(f64::from)))
     }
@@ -226,7 +226,7 @@ pub(crate) struct DepthStencil {
 }
 
 impl DepthStencil {
-    pub fn new(state: &DepthStencilState, format: Zeta) -> DepthStencil {
+    pub(crate) fn new(state: &DepthStencilState, format: Zeta) -> DepthStencil {
         let layout = Layout::new(format);
         let bounds = state.bounds.map(|b| b.map(|z| layout.quantize(z.into())));
         let does_nothing = *state == DepthStencilState::default();
@@ -234,13 +234,19 @@ impl DepthStencil {
     }
 
     /// Whether all samples pass and nothing is written.
-    pub fn does_nothing(&self) -> bool {
+    pub(crate) fn does_nothing(&self) -> bool {
         self.does_nothing
     }
 
     /// Tests the covered samples of a quad, writes what they change, and gives those that pass. The quad's first pixel
     /// has even numbers.
-    pub fn quad(&self, surface: &Surface<'_>, cover: [u8; 4], front: bool, depths: &Depths<'_>) -> [u8; 4] {
+    pub(crate) fn quad(
+        &self,
+        surface: &Surface<'_>,
+        cover: [u8; 4],
+        front: bool,
+        depths: &Depths<'_>,
+    ) -> [u8; 4] {
         if self.does_nothing {
             return cover;
         }

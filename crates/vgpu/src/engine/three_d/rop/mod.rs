@@ -1,6 +1,6 @@
 //! The raster operations: from fragments to memory.
 //!
-//! [`Surface`] says where the texels of a target lie. [`depth_stencil`] tests and updates depth and stencil, [`alpha`] has
+//! [`crate::image::texels`] says where the texels of a target lie. [`depth_stencil`] tests and updates depth and stencil, [`alpha`] has
 //! what alpha does to coverage, [`color`] blends and writes; all work on quads of 2 x 2 pixels. Arithmetic is IEEE's of 32
 //! or 64 bits with every rounding where the code says, so results are the same on every host.
 //!
@@ -11,7 +11,6 @@ pub(crate) mod alpha;
 pub(crate) mod blend;
 pub(crate) mod color;
 pub(crate) mod depth_stencil;
-pub(crate) mod surface;
 
 /// Comparisons of depth, stencil and alpha.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +27,7 @@ pub(crate) enum Compare {
 
 impl Compare {
     /// By GL's numbers, 0x200 to 0x207.
-    pub fn from_code(code: u32) -> Option<Compare> {
+    pub(super) fn from_code(code: u32) -> Option<Compare> {
         use Compare::*;
         let all = [Never, Less, Equal, LessOrEqual, Greater, NotEqual, GreaterOrEqual, Always];
         all.get(code.checked_sub(0x200)? as usize).copied()
@@ -36,7 +35,7 @@ impl Compare {
 
     /// Whether `new` passes against `old`. With NaN only [`Compare::NotEqual`] and [`Compare::Always`] do.
     #[inline]
-    pub fn passes<T: PartialOrd>(self, new: T, old: T) -> bool {
+    pub(super) fn passes<T: PartialOrd>(self, new: T, old: T) -> bool {
         match self {
             Compare::Never => false,
             Compare::Less => new < old,

@@ -1,0 +1,62 @@
+//! Which engine a user asks for.
+
+use nvir_emu::engine::Engine;
+use std::fmt;
+use std::str::FromStr;
+
+/// An engine by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Choice {
+    /// `interpreter`.
+    #[default]
+    Interpreter,
+    /// `compiled`: host code from what runs often.
+    Compiled,
+    /// `both`: all of it as host code, compared with the interpreter after each basic block.
+    Both,
+}
+
+/// What there is, with names.
+const ALL: &[(&str, Choice)] = &[
+    ("interpreter", Choice::Interpreter),
+    #[cfg(feature = "cranelift")]
+    ("compiled", Choice::Compiled),
+    #[cfg(feature = "cranelift")]
+    ("both", Choice::Both),
+];
+
+impl Choice {
+    /// The engine; none: the interpreter.
+    pub fn engine(self) -> Option<&'static dyn Engine> {
+        #[cfg(feature = "cranelift")]
+        {
+            use crate::Compiled;
+            use nvir_emu::engine::{Interpreter, Lockstep};
+            static BOTH: Lockstep<'static> = Lockstep::new(&Compiled::Exact, &Interpreter);
+            match self {
+                Choice::Interpreter => None,
+                Choice::Compiled => Some(&Compiled::Hot),
+                Choice::Both => Some(&BOTH),
+            }
+        }
+        #[cfg(not(feature = "cranelift"))]
+        None
+    }
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Choice, String> {
+        let found = ALL.iter().find(|(n, _)| *n == name).map(|(_, choice)| *choice);
+        let names = || ALL.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(" or ");
+        found.ok_or_else(|| format!("expected {}", names()))
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = ALL.iter().find(|(_, choice)| choice == self).map_or("interpreter", |(n, _)| *n);
+        f.write_str(name)
+    }
+}

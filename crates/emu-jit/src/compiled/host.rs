@@ -1,0 +1,158 @@
+//! Cranelift as far as it is not building functions: the host's instruction set, and memory for code.
+//!
+//! Memory is writable while a function is put into it and executable afterwards, never both. It goes with its owner.
+
+use crate::compiled::frame::Entry;
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, Function, Signature, types};
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
+use cranelift_codegen::settings::{self, Configurable, Flags};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, default_libcall_names};
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Bytes of code that a process has at most.
+const MAX_BYTES: usize = 48 << 20;
+
+/// What memory for code is handed out in, on most hosts.
+const PAGE: usize = 4096;
+
+/// What there is at the moment.
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Why code is not compiled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Refused {
+    /// The host is of a kind that is not supported, or lacks instructions.
+    Host(String),
+    /// There is as much code as there may be.
+    Full,
+    /// Memory for code was not to be had, or the generator failed.
+    Failed(String),
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refused::Host(why) | Refused::Failed(why) => f.write_str(why),
+            Refused::Full => write!(f, "there are {} MiB of compiled code", MAX_BYTES >> 20),
+        }
+    }
+}
+
+/// A module for one function.
+pub(crate) struct Host {
+    module: JITModule,
+    context: Context,
+}
+
+impl Host {
+    /// Of the host; it must have fused multiply-add: else most float operations would be calls.
+    pub fn new() -> Result<Host, Refused> {
+        let isa = instruction_set()?;
+        let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+        let mut context = module.make_context();
+        context.func.signature = signature(&module);
+        Ok(Host { module, context })
+    }
+
+    /// The function that is built.
+    pub fn function(&mut self) -> &mut Function {
+        &mut self.context.func
+    }
+
+    /// What a function calls.
+    pub fn callback(&self) -> Signature {
+        signature(&self.module)
+    }
+
+    /// What finishing a function needs.
+    pub fn config(&self) -> TargetFrontendConfig {
+        self.module.target_config()
+    }
+
+    /// The function's code.
+    pub fn finish(mut self) -> Result<Blob, Refused> {
+        match self.define() {
+            Ok((entry, bytes)) => {
+                BYTES.fetch_add(bytes, Relaxed);
+                Ok(Blob { module: ManuallyDrop::new(self.module), entry, bytes })
+            }
+            Err(why) => {
+                // SAFETY: nobody has an address of it.
+                unsafe { self.module.free_memory() };
+                Err(why)
+            }
+        }
+    }
+
+    /// Where the function is, and how much memory it takes.
+    fn define(&mut self) -> Result<(Entry, usize), Refused> {
+        let failed = |e: &dyn std::fmt::Display| Refused::Failed(e.to_string());
+        if BYTES.load(Relaxed) >= MAX_BYTES {
+            return Err(Refused::Full);
+        }
+        let signature = &self.context.func.signature;
+        let id = self.module.declare_function("warp", Linkage::Local, signature).map_err(|e| failed(&e))?;
+        self.module.define_function(id, &mut self.context).map_err(|e| match e {
+            cranelift_module::ModuleError::Compilation(why) => Refused::Failed(format!("{why:?}")),
+            other => failed(&other),
+        })?;
+        let bytes = self.context.compiled_code().map_or(0, |c| c.code_buffer().len());
+        self.module.finalize_definitions().map_err(|e| failed(&e))?;
+        let address = self.module.get_finalized_function(id);
+        // SAFETY: this is the address of a function of this signature, `signature`, which `Entry` describes.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        Ok((entry, bytes.next_multiple_of(PAGE)))
+    }
+}
+
+/// A function in memory.
+pub(crate) struct Blob {
+    module: ManuallyDrop<JITModule>,
+    pub entry: Entry,
+    pub bytes: usize,
+}
+
+// SAFETY: the module is not used but to free its memory, by whoever drops the only owner; the code in it does not change.
+unsafe impl Sync for Blob {}
+
+impl Drop for Blob {
+    fn drop(&mut self) {
+        BYTES.fetch_sub(self.bytes, Relaxed);
+        // SAFETY: it is taken once, here. Nobody executes the function: whoever does has a reference to this.
+        unsafe { ManuallyDrop::take(&mut self.module).free_memory() };
+    }
+}
+
+fn signature(module: &JITModule) -> Signature {
+    let mut signature = module.make_signature();
+    let pointer = module.target_config().pointer_type();
+    signature.params.extend([AbiParam::new(pointer), AbiParam::new(types::I32)]);
+    signature.returns.push(AbiParam::new(types::I32));
+    signature
+}
+
+fn instruction_set() -> Result<OwnedTargetIsa, Refused> {
+    let refuse = |why: &str| Err(Refused::Host(why.to_string()));
+    if cfg!(target_endian = "big") || !cfg!(target_pointer_width = "64") {
+        return refuse("the host is not a little-endian machine of 64 bits");
+    }
+    #[cfg(target_arch = "x86_64")]
+    if !(std::is_x86_feature_detected!("avx") && std::is_x86_feature_detected!("fma")) {
+        return refuse("the host has no fused multiply-add");
+    }
+    let mut flags = settings::builder();
+    for (name, value) in [
+        ("use_colocated_libcalls", "false"),
+        ("is_pic", "false"),
+        ("opt_level", "speed"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        ("unwind_info", "false"),
+    ] {
+        flags.set(name, value).map_err(|e| Refused::Host(e.to_string()))?;
+    }
+    let builder = cranelift_native::builder().map_err(|e| Refused::Host(e.to_string()))?;
+    builder.finish(Flags::new(flags)).map_err(|e| Refused::Host(e.to_string()))
+}

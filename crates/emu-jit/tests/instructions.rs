@@ -1,0 +1,352 @@
+//! Random instructions with hard values, by the interpreter and compiled from the same state: everything that a warp has must be the
+//! same behind them.
+
+use nvir_base::Chip;
+use nvir_base::random::Random;
+use nvir_emu::engine::{Engine, Interpreter, Lockstep};
+use nvir_emu::{Launch, Memory, Options, Program};
+use nvir_emu_jit::Compiled;
+use nvir_isa as isa;
+
+const CHIPS: [Chip; 3] = [Chip::Gf100, Chip::Gk104, Chip::Gk110];
+
+/// One instruction of each kind, at least; bits of them are flipped. Not all chips have all.
+const SEEDS: [&str; 76] = [
+    "MOV R0, R1",
+    "MOV R0, c[0x0][0x44]",
+    "FADD R0, R1, R2",
+    "FADD.FTZ R0, -R1, |R2|",
+    "FADD.SAT R0, R1, c[0x0][0x48]",
+    "FMUL R0, R1, R2",
+    "FMUL.FTZ R0, R1, R2",
+    "FMUL.FMZ R0, R1, R2",
+    "FFMA R0, R1, R2, R3",
+    "FFMA.FTZ R0, R1, R2, R3",
+    "FFMA.FMZ.SAT R0, R1, R2, -R3",
+    "FMNMX R0, R1, R2, PT",
+    "FMNMX.FTZ R0, R1, -R2, !PT",
+    "FMNMX R0, R1, R2, P1",
+    "FSETP.LT.AND P0, P1, R1, R2, P2",
+    "FSETP.GEU.FTZ.OR P0, P1, R1, |R2|, !P2",
+    "FSETP.EQU.XOR P0, P1, R1, -R2, PT",
+    "FSET.BF.LT.AND R0, R1, R2, P2",
+    "FSET.NE.AND R0, R1, R2, P0",
+    "FCMP.GT R0, R1, R2, R3",
+    "FCMP.LEU.FTZ R0, R1, R2, R3",
+    "MUFU.RCP R0, R1",
+    "IADD R0, R1, R2",
+    "ISUB R0.CC, R1, R2",
+    "IADD.X R0, R1, R2",
+    "IADD.X R0.CC, -R1, R2",
+    "IADD.SAT R0, R1, R2",
+    "IADD.PO R0, R1, R2",
+    "ISUB R0, R1, R2",
+    "ISCADD R0, R1, R2, 0x5",
+    "ISCADD R0.CC, R1, R2, 0x3",
+    "IMAD R0, R1, R2, R3",
+    "IMAD R0.CC, R1, R2, R3",
+    "IMAD.U32.U32.HI.X R0, R1, R2, R3",
+    "IMAD.HI R0, R1, R2, R3",
+    "IMAD.U32.U32 R0, -R1, R2, R3",
+    "IMAD.HI.SAT R0, R1, R2, R3",
+    "IMUL R0, R1, R2",
+    "IMUL.U32.U32.HI R0, R1, R2",
+    "IMNMX R0, R1, R2, PT",
+    "IMNMX.U32 R0, R1, R2, !PT",
+    "IMNMX.U32.XLO R0, R1, R2, P0",
+    "ISETP.LT.AND P0, P1, R1, R2, P2",
+    "ISETP.GE.U32.OR P0, P1, R1, R2, !P2",
+    "ISETP.LT.X.AND P0, P1, R1, R2, PT",
+    "ISETP.GT.U32.X.XOR P0, P1, R1, R2, P3",
+    "ISET.BF.NE.AND R0, R1, R2, P1",
+    "ISET.LT.X.AND R0, R1, R2, P1",
+    "ICMP.LT R0, R1, R2, R3",
+    "SEL R0, R1, R2, P0",
+    "LOP.AND R0, R1, R2",
+    "LOP.XOR R0, R1, ~R2",
+    "LOP.OR R0.CC, R1, R2",
+    "LOP.PASS_B.X R0, R1, ~R2",
+    "SHL R0, R1, R2",
+    "SHL.W R0, R1, 0x7",
+    "SHL R0, R1, c[0x0][0x4c]",
+    "SHR R0, R1, R2",
+    "SHR.U32 R0, R1, 0x9",
+    "SHR.U32.W R0, R1, R2",
+    "SHF.L.W R0, R1, R2, R3",
+    "SHF.R.U64 R0, R1, 0x21, R3",
+    "SHF.R.S64 R0, R1, 0x5, R3",
+    "BFE R0, R1, R2",
+    "BFE.U32 R0, R1, 0x805",
+    "BFI R0, R1, 0x904, R3",
+    "FLO.U32 R0, R1",
+    "POPC R0, R1, R2",
+    "PRMT R0, R1, 0x5230, R2",
+    "PSETP.AND.OR P0, P1, P2, !P3, P4",
+    "I2F.F32.S32 R0, R1",
+    "I2F.F32.U16 R0, R1",
+    "F2I.S32.F32.TRUNC R0, R1",
+    "F2I.FTZ.U32.F32 R0, R1",
+    "F2F.F32.F32.FLOOR R0, R1",
+    "I2I.S16.S8 R0, -R1",
+];
+
+/// What a launch reads: hard values, and among them what makes predicates and flags.
+fn values(r: &mut Random, count: usize) -> Vec<u32> {
+    const HARD: [u32; 20] = [
+        0,
+        1,
+        5,
+        31,
+        32,
+        33,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7fc0_0001,
+        0xffff_fffe,
+        0x7fff_ffff,
+        0x0000_0400,
+        0x8000_0001,
+        0x0080_0000,
+        0x8000_0000,
+        0x3f80_0000,
+        0x4f00_0000,
+        0xcf00_0000,
+        0x007f_ffff,
+        u32::MAX,
+    ];
+    (0..count)
+        .map(|_| match r.below(4) {
+            0 | 1 => HARD[r.below(HARD.len())],
+            2 => r.word() as u32,
+            // A float of moderate size.
+            _ => r.word() as u32 & 0x87ff_ffff | 0x3800_0000,
+        })
+        .collect()
+}
+
+struct Code {
+    chip: Chip,
+    words: Vec<u64>,
+}
+
+impl Code {
+    fn pc(&self) -> u32 {
+        8 * self.words.len() as u32
+    }
+
+    /// Every eighth word is one of scheduling, on chips that have these.
+    fn align(&mut self) {
+        let group = match self.chip {
+            Chip::Gf100 => return,
+            Chip::Gk104 => (8, 0x2000_0000_0000_0007),
+            _ => (8, 0x0800_0000_0000_0000),
+        };
+        if self.words.len().is_multiple_of(group.0) {
+            self.words.push(group.1);
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.align();
+        let m = isa::text::parse(self.chip, line, self.pc(), &|_| None).expect(line);
+        self.words.push(isa::encode(self.chip, &m, self.pc()).expect(line));
+    }
+}
+
+/// A word that is an instruction, made of a seed.
+fn mutated(r: &mut Random, chip: Chip, pc: u32) -> Option<u64> {
+    let line = SEEDS[r.below(SEEDS.len())];
+    let m = isa::text::parse(chip, line, pc, &|_| None).ok()?;
+    let mut word = isa::encode(chip, &m, pc).ok()?;
+    for _ in 0..r.below(7) {
+        word ^= 1 << r.below(64);
+    }
+    let m = isa::decode(chip, word, pc)?;
+    let text = isa::text::print(chip, &m);
+    // What waits, ends or goes on for ever is for the tests of whole kernels.
+    let flow = [
+        "BRA", "BRX", "JMP", "JMX", "CAL", "JCAL", "RET", "BAR", "EXIT", "BPT", "BRK", "CONT", "LONGJMP",
+        "SSY", "PBK", "PCNT", "PRET", "KIL", "LD", "ST", "ATOM", "RED", "NOP.S", "CCTL", "S2R", "TEX", "SU",
+        "OUT",
+    ];
+    let mut padded = vec![0; pc as usize / 8];
+    padded.push(word);
+    if Program::new(chip, &padded).illegal(pc).is_some() {
+        return None;
+    }
+    // Banks that no launch has.
+    let flow = flow.iter().chain(&[
+        "c[0x12", "c[0x13", "c[0x14", "c[0x15", "c[0x16", "c[0x17", "c[0x18", "c[0x19", "c[0x1a", "c[0x1b",
+        "c[0x1c", "c[0x1d", "c[0x1e", "c[0x1f",
+    ]);
+    (!flow.clone().any(|f| text.contains(f)) && !text.contains(".S ")).then_some(word)
+}
+
+/// A program of instructions behind what gives registers, predicates and flags values.
+fn program(r: &mut Random, chip: Chip, count: usize) -> (Program, Vec<String>) {
+    let mut code = Code { chip, words: Vec::new() };
+    code.line("S2R R0, SR_TID.X");
+    code.line("MOV R6, c[0x0][0x0]");
+    code.line("MOV R7, c[0x0][0x4]");
+    code.line("SHL R0, R0, 0x6");
+    code.line("IADD R6, R6, R0");
+    code.line("LD.E.64 R4, [R6+0x20]");
+    code.line("R2P PR, R4, 0x7f");
+    code.line("ISETP.LT.AND P6, PT, R5, 0x10, PT");
+    for k in 0..6 {
+        code.line(&format!("LD.E R{k}, [R6+{:#x}]", 4 * k));
+    }
+    code.line("LD.E R7, [R6+0x18]");
+    code.line("IADD R6.CC, R7, R3");
+    let mut text = Vec::new();
+    while text.len() < count {
+        code.align();
+        if let Some(word) = mutated(r, chip, code.pc()) {
+            text.push(isa::text::print(chip, &isa::decode(chip, word, code.pc()).expect("it was decoded")));
+            code.words.push(word);
+        }
+    }
+    // What registers and predicates hold counts in the end, too.
+    for k in 0..6 {
+        code.line(&format!("LOP.XOR R5, R5, R{k}"));
+    }
+    for line in [
+        "P2R R4, PR, RZ, 0x7f",
+        "S2R R0, SR_TID.X",
+        "SHL R0, R0, 0x2",
+        "MOV R2, c[0x0][0x0]",
+        "MOV R3, c[0x0][0x4]",
+        "IADD R2, R2, R0",
+        "ST.E [R2], R5",
+        "ST.E [R2+0x400], R4",
+        "EXIT",
+    ] {
+        code.line(line);
+    }
+    (Program::new(chip, &code.words), text)
+}
+
+/// How a launch ends, and its buffer afterwards.
+type Ended = (Result<(u64, u64), String>, Vec<u32>);
+
+fn launch(program: &Program, threads: u32, data: &[u32], bank: &[u8], engine: Option<&dyn Engine>) -> Ended {
+    let mut memory = Memory::new();
+    let buffer = memory.alloc(4 * data.len() as u64, 64).expect("it fits");
+    memory.write_words(buffer, data).expect("it fits");
+    let mut launch = Launch::new(program);
+    (launch.block, launch.grid) = ([threads, 1, 1], [2, 1, 1]);
+    (launch.shared_bytes, launch.local_bytes) = (1024, 64);
+    launch.zero_beyond_banks = true;
+    let mut first = bank.to_vec();
+    first[..8].copy_from_slice(&buffer.to_le_bytes());
+    launch.set_const(0, 0, &first);
+    let mut options = Options { engine, step_limit: 20_000, threads: 1, ..Options::default() };
+    let ended = nvir_emu::run(&launch, &mut memory, &mut options);
+    let mut words = vec![0; data.len()];
+    memory.read_words(buffer, &mut words).expect("it is there");
+    (ended.map(|s| (s.warp_instructions, s.thread_instructions)).map_err(|f| f.to_string()), words)
+}
+
+/// Whether a program ends under all engines as under the interpreter.
+fn compare(r: &mut Random, program: &Program, text: &[String]) -> Result<(), String> {
+    let data = values(r, 64 * 16);
+    let bank: Vec<u8> = values(r, 0x1000).iter().flat_map(|w| w.to_le_bytes()).collect();
+    let threads = r.pick(&[32, 45, 64]);
+    let run = |engine| launch(program, threads, &data, &bank, engine);
+    let want = run(None);
+    let lockstep = Lockstep::new(&Compiled::Exact, &Interpreter);
+    for (what, engine) in [("lockstep", &lockstep as &dyn Engine), ("alone", &Compiled::Eager)] {
+        let got = run(Some(engine));
+        if got != want {
+            let differs = (0..data.len()).find(|&i| got.1[i] != want.1[i]);
+            return Err(format!(
+                "{what}: {:?}, not {:?}; word {differs:?}\n{}",
+                got.0,
+                want.0,
+                text.join("\n")
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn all(rounds: u64, make: impl Fn(&mut Random, Chip) -> (Program, Vec<String>)) {
+    let number = |name| std::env::var(name).ok().and_then(|s| s.parse().ok());
+    let (rounds, first) = (number("NVIR_ROUNDS").unwrap_or(rounds), number("NVIR_FIRST").unwrap_or(0));
+    let mut wrong = Vec::new();
+    for chip in CHIPS {
+        for seed in first..first + rounds {
+            let mut r = Random::new(seed);
+            let (program, text) = make(&mut r, chip);
+            if let Err(why) = compare(&mut r, &program, &text) {
+                wrong.push(format!("{chip} {seed}: {why}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong, such as {}", wrong.len(), wrong[0]);
+}
+
+#[test]
+fn each_seed_is_an_instruction_of_a_chip() {
+    let known = |line: &&str| CHIPS.iter().any(|&chip| isa::text::parse(chip, line, 8, &|_| None).is_ok());
+    let unknown: Vec<&str> = SEEDS.iter().copied().filter(|line| !known(line)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
+fn compiled_instructions_are_what_the_interpreter_executes() {
+    all(60, |r, chip| program(r, chip, 12));
+}
+
+/// Accesses of all kinds, in and out of order, of whole warps and parts, some outside memory.
+#[test]
+fn compiled_accesses_are_what_the_interpreter_executes() {
+    all(60, |r, chip| {
+        let mut code = Code { chip, words: Vec::new() };
+        let mut text = Vec::new();
+        let mut line = |line: String| {
+            code.line(&line);
+            text.push(line);
+        };
+        let shift = r.pick(&[0, 2, 2, 2, 3, 4, 5, 6]);
+        for head in ["S2R R0, SR_TID.X", "S2R R1, SR_LANEID", "MOV R2, c[0x0][0x0]", "MOV R3, c[0x0][0x4]"] {
+            line(head.into());
+        }
+        line(format!("SHL R4, R{}, {shift:#x}", r.below(2)));
+        if r.one_in(3) {
+            line(format!("LOP.XOR R4, R4, {:#x}", r.pick(&[4, 8, 16, 28, 124, 3])));
+        }
+        line("IADD R2.CC, R2, R4".into());
+        line("IADD.X R3, R3, RZ".into());
+        line(format!("ISETP.LT.AND P0, PT, R1, {:#x}, PT", r.below(33)));
+        for k in 8..16 {
+            line(format!("LOP.XOR R{k}, R0, {:#x}", r.below(0x4000)));
+        }
+        for _ in 0..10 {
+            let guard = r.pick(&["", "", "", "@P0 ", "@!P0 "]);
+            let width = r.pick(&["", "", ".64", ".128", ".U8", ".S8", ".U16", ".S16"]);
+            let size = match width {
+                ".64" => 2,
+                ".128" => 4,
+                _ => 1,
+            };
+            let reg = 8 + r.below(2) * 4;
+            let offset = if r.one_in(12) { r.below(0x1000) } else { 4 * size * r.below(8) };
+            let reg = if size == 1 && r.one_in(8) { "RZ".to_string() } else { format!("R{reg}") };
+            let access = match r.below(6) {
+                0 => format!("LD.E{width} {reg}, [R2+{offset:#x}]"),
+                1 => format!("ST.E{width} [R2+{offset:#x}], {reg}"),
+                2 => format!("LDS{width} {reg}, [R4+{offset:#x}]"),
+                3 => format!("STS{width} [R4+{offset:#x}], {reg}"),
+                4 => format!("LDL{width} {reg}, [{offset:#x}]"),
+                _ => format!("STL{width} [{offset:#x}], {reg}"),
+            };
+            line(format!("{guard}{access}"));
+            if r.one_in(3) {
+                line(format!("IADD R{}, R{}, R8", r.pick(&[8, 9, 12]), r.pick(&[9, 12, 13])));
+            }
+        }
+        line("EXIT".into());
+        (Program::new(chip, &code.words), text)
+    });
+}

@@ -1,0 +1,160 @@
+//! What an engine in another crate sees: code as micro-ops, where the state of a warp lies, and how to have the interpreter execute
+//! a single instruction. Generated code reads and writes that state directly; nothing else of the emulator is open to it.
+
+pub use crate::code::compare::CmpOp;
+pub use crate::code::decode::Uniform;
+pub use crate::code::laneop::{Funnel, LaneOp, Part, RowOp};
+pub use crate::code::micro::{
+    Addr, AtomOp, AtomTy, BarMode, Bop, CarryIn, Class, Cmp, FloatOp, Flow, Fp, Inst, Micro, MinMaxPart,
+    NULL, NumType, PSrc, Scope, SetDst, ShflMode, Space, Src2, VoteMode, Width,
+};
+pub use crate::code::stageop::StageOp;
+pub use crate::code::wideop::{Conv, WideOp};
+pub use crate::interpreter::{run, step, transfer};
+pub use crate::run::attached::{Attached, Slot};
+pub use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, POOL, Src};
+
+use super::{Code, Cx, Warp};
+use crate::state::block::BlockState;
+use std::mem::offset_of;
+
+/// Bytes from the begin of [`Raw::warp`] to the code address, `u32`.
+pub const PC: usize = offset_of!(Warp, pc);
+/// From there to the mask of lanes that run, `u32`.
+pub const ACTIVE: usize = offset_of!(Warp, active);
+/// From there to the masks of the predicates, eight `u32`.
+pub const PREDICATES: usize = offset_of!(Warp, preds);
+/// From there to the masks of the condition code's flags, each a `u32`: zero, sign, carry, overflow.
+pub const FLAGS: [usize; 4] = [
+    offset_of!(Warp, cc.zero),
+    offset_of!(Warp, cc.sign),
+    offset_of!(Warp, cc.carry),
+    offset_of!(Warp, cc.overflow),
+];
+/// Bytes from the begin of [`Raw::block`] to the number of instructions that its warps have executed, `u64`.
+pub const STEPS: usize = offset_of!(BlockState, steps);
+/// From there to the same times threads, `u64`.
+pub const THREAD_STEPS: usize = offset_of!(BlockState, thread_steps);
+
+/// Where the state of a warp and its block lies. It holds until anything else uses the warp or the block; then ask again.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Raw {
+    /// [`PC`] and the others say what is where.
+    pub warp: *mut Warp,
+    /// [`STEPS`] and [`THREAD_STEPS`] say what is where.
+    pub block: *mut u8,
+    /// As many rows as the launch gives registers to a thread; none of its code names more.
+    pub regs: *mut LaneVec,
+    /// A row for each of [`Code::uniforms`].
+    pub pool: *const LaneVec,
+    /// Shared memory.
+    pub shared: *mut u32,
+    /// Bytes of it that any thread may access at multiples of 4, without anything else being looked at; 0 if each access is.
+    pub shared_bytes: u64,
+    /// Rows of local memory, one for each word.
+    pub local: *mut LaneVec,
+    /// How many there are: accesses to these need no look.
+    pub local_rows: u64,
+    /// As many as [`Cx::prepare_slots`] was asked for.
+    pub slots: *mut Slot,
+}
+
+impl Code {
+    /// The instructions, as [`Code::index`] counts them. Where one is longer than the distance of two indices, the next ones are
+    /// what would be executed there.
+    pub fn instructions(&self) -> &[Inst] {
+        &self.insts
+    }
+
+    /// The values that are the same in all threads: [`Src::row`] from [`POOL`] on.
+    pub fn uniforms(&self) -> &[Uniform] {
+        &self.pool.uniforms
+    }
+
+    /// What an engine has made of the code.
+    pub fn attached(&self) -> &Attached {
+        &self.attached
+    }
+
+    /// The index of the instruction behind one.
+    pub fn next(&self, index: usize) -> usize {
+        index + (usize::from(self.insts[index].bytes) >> self.step())
+    }
+}
+
+impl Warp {
+    /// How many registers a thread has: its rows.
+    pub fn registers(&self) -> usize {
+        self.regs.len()
+    }
+}
+
+impl<'a> Cx<'a> {
+    /// The code that is executed.
+    pub fn code(&self) -> &'a Code {
+        &self.env.bound.launch.program.code
+    }
+
+    /// The address at which the code is entered.
+    pub fn entry(&self) -> u32 {
+        self.env.bound.launch.entry
+    }
+
+    /// Whether the warp is one of a graphics stage.
+    pub fn is_stage(&self) -> bool {
+        self.env.stage.is_some()
+    }
+
+    /// Instructions that the block's warps have executed.
+    pub fn steps(&self) -> u64 {
+        self.block.steps
+    }
+
+    /// Makes room for what the engine remembers of global memory.
+    pub fn prepare_slots(&mut self, count: usize) {
+        if self.block.slots.len() != count {
+            self.block.slots.clear();
+            self.block.slots.resize(count, Slot::EMPTY);
+        }
+    }
+
+    /// Remembers the buffer that the first running lane's access to global memory is in; whether that is another one than before. It is
+    /// none where every access must be looked at.
+    pub fn remember(&mut self, warp: &Warp, addr: &Addr, slot: usize) -> bool {
+        let env = self.env;
+        let lane = warp.first_lane();
+        let word = |s: Src| u64::from(s.lane(&warp.regs, &env.bound.pool, lane));
+        let a = match addr.base_hi {
+            Some(hi) => (word(addr.base) | word(hi) << 32).wrapping_add(addr.offset as u64),
+            None => u64::from((word(addr.base) as u32).wrapping_add(addr.offset as u32)),
+        };
+        if env.observed || env.stage.is_some() {
+            return false;
+        }
+        let Some(slot) = self.block.slots.get_mut(slot) else { return false };
+        let known = a.wrapping_sub(slot.base) < slot.size;
+        let Some(buffer) = (!known).then(|| env.bound.memory.find(a, 1)).flatten() else { return false };
+        *slot = Slot::of(&env.bound.memory.buffers[buffer]);
+        true
+    }
+
+    /// Where everything lies now.
+    pub fn raw(&mut self, warp: &mut Warp) -> Raw {
+        let bound = self.env.bound;
+        let looked_at = self.block.shadow.is_some() || !bound.launch.shared_variables.is_empty();
+        let plain_local = warp.undef.is_none() && self.env.stage.is_none();
+        let rows = (bound.launch.local_bytes as usize / 4).min(warp.local.len());
+        Raw {
+            regs: warp.regs.as_mut_ptr(),
+            local: warp.local.as_mut_ptr(),
+            local_rows: if plain_local { rows as u64 } else { 0 },
+            warp,
+            pool: bound.pool.as_ptr(),
+            shared: self.block.shared.as_mut_ptr(),
+            shared_bytes: if looked_at { 0 } else { self.env.shape.shared_bytes.into() },
+            slots: self.block.slots.as_mut_ptr(),
+            block: (&raw mut *self.block).cast(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Plain textures: images of two dimensions whose texels are fractions of eight bits in at most a word, as most programs that
+//! draw have them. Their memory is found once a launch, and a texel is a load and a look into a table. What they give is bit
+//! for bit what [`super::lookup`] gives, which has all rules.
+
+use super::coordinates::{clamped, floor, weight, wrapped};
+use super::source::Texture;
+use crate::image::{Dim, Filter, Sampler};
+use crate::memory::Memory;
+use crate::texel::Channels;
+use nvir_base::tiling::Slice;
+use nvir_hw::tic::Source;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Where a component of a result comes from.
+#[derive(Clone, Copy, Debug)]
+enum Component {
+    /// A byte of the texel, from this bit on.
+    Byte(u32),
+    /// The same for all texels.
+    Same(f32),
+}
+
+/// A level.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    size: [u32; 2],
+    slice: Slice,
+    /// Of its first byte in the buffer.
+    first: u64,
+}
+
+/// A texture in a buffer that has all of it.
+#[derive(Clone, Debug)]
+pub(super) struct Plain {
+    buffer: usize,
+    levels: Vec<Level>,
+    bytes: u32,
+    components: [Component; 4],
+}
+
+/// The values of eight bits.
+static FRACTIONS: [f32; 256] = {
+    let mut table = [0.0; 256];
+    let mut n = 0;
+    while n < 256 {
+        table[n] = n as f32 / 255.0;
+        n += 1;
+    }
+    table
+};
+
+impl Plain {
+    /// A texture, if it is one.
+    pub(super) fn new(texture: &Texture, memory: &Memory) -> Option<Plain> {
+        let bytes = texture.texels.bytes();
+        let fractions = texture.texels.bytes_of_fractions()?;
+        if texture.dim != Dim::D2 || texture.grid != (0, 0) || !matches!(bytes, 1 | 2 | 4) {
+            return None;
+        }
+        let aligned = |n: u64| n.is_multiple_of(bytes.into());
+        let buffer = memory.find(texture.address, 1)?;
+        let memory = &memory.buffers[buffer];
+        let (origin, end) = (memory.origin, memory.base + memory.size);
+        let level = |l: &crate::image::Level| {
+            let first = texture.address.checked_add(l.place.offset)?;
+            let fits = first.checked_add(l.place.bytes())? <= end;
+            let aligned = aligned(first) && aligned(l.place.pitch.into());
+            let slice = l.place.slice(texture.first_z.into());
+            (fits && aligned && texture.first_z == 0).then_some(Level {
+                size: [l.size[0], l.size[1]],
+                slice,
+                first: first - origin,
+            })
+        };
+        let components = texture.sources.map(|source| match source {
+            Source::Channel(n) => match fractions[usize::from(n & 3)] {
+                Some(byte) => Component::Byte(byte.shift),
+                None => Component::Same(0.0),
+            },
+            Source::Zero => Component::Same(0.0),
+            Source::OneInt => Component::Same(f32::from_bits(1)),
+            Source::OneFloat => Component::Same(1.0),
+        });
+        let levels = texture.levels.iter().map(level).collect::<Option<Vec<_>>>()?;
+        Some(Plain { buffer, levels, bytes, components })
+    }
+
+    /// One level at a place, filtered.
+    pub(super) fn plane(
+        &self,
+        memory: &Memory,
+        sampler: &Sampler,
+        (coord, scaled): ([f32; 2], bool),
+        level: usize,
+        filter: Filter,
+    ) -> Option<Channels> {
+        let level = self.levels.get(level)?;
+        let words = &memory.buffers[self.buffer].words;
+        let border = sampler.border_bits.map_or(sampler.border, |bits| bits.map(f32::from_bits));
+        let texel = |x: Option<i64>, y: Option<i64>| -> [f32; 4] {
+            let (Some(x), Some(y)) = (x, y) else { return border };
+            let at = level.first + level.slice.byte(x as u64 * u64::from(self.bytes), y as u64);
+            let word = words.get(at as usize / 4).map_or(0, |w| w.load(Relaxed)) >> (at % 4 * 8);
+            self.components.map(|c| match c {
+                Component::Byte(shift) => FRACTIONS[(word >> shift & 0xff) as usize],
+                Component::Same(v) => v,
+            })
+        };
+        let size = level.size;
+        let at = [0, 1].map(|i| {
+            let scale = if scaled { 1.0 } else { size[i] as f32 };
+            clamped(sampler.wrap[i], coord[i] * scale, size[i])
+        });
+        let [wrap_x, wrap_y, _] = sampler.wrap;
+        let [w, h] = size.map(i64::from);
+        if filter == Filter::Nearest {
+            let [x, y] = at.map(floor);
+            return Some(texel(wrapped(x, w, wrap_x, true), wrapped(y, h, wrap_y, true)).map(f32::to_bits));
+        }
+        let base = at.map(|v| v - 0.5);
+        let low = base.map(floor);
+        let both = |at: i64, size, wrap| {
+            [wrapped(at, size, wrap, false), wrapped(at.saturating_add(1), size, wrap, false)]
+        };
+        let (xs, ys) = (both(low[0], w, wrap_x), both(low[1], h, wrap_y));
+        let [fx, fy] = base.map(weight);
+        let mut sum = [0f32; 4];
+        for (y, wy) in ys.into_iter().zip([1.0 - fy, fy]) {
+            for (x, wx) in xs.into_iter().zip([1.0 - fx, fx]) {
+                let weight = wx * wy;
+                if weight != 0.0 {
+                    sum.iter_mut().zip(texel(x, y)).for_each(|(s, t)| *s += weight * t);
+                }
+            }
+        }
+        Some(sum.map(f32::to_bits))
+    }
+}
