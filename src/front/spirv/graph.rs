@@ -4,23 +4,19 @@
 //! are passed stay what they are and returns are edges like any other. Nothing recurses, and what would grow beyond
 //! [`MOST`] instructions is refused. A block ends at each call in it, and a switch is a chain of tests.
 
+use super::calls::{self, callee};
 use super::module::{Function, Module};
 use crate::diag::Diagnostic;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use std::ops::Range;
-
-/// Instructions that a program has at most when calls have been taken apart.
-const MOST: usize = 1 << 20;
-/// Calls within calls.
-const DEEPEST: usize = 1 << 10;
+use std::rc::Rc;
 
 /// A function where it is called.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub(super) function: usize,
     pub(super) caller: Option<u32>,
-    depth: usize,
 }
 
 /// What is written on the way along an edge.
@@ -51,12 +47,12 @@ pub(super) struct Edge {
 }
 
 /// What a branch asks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Test {
     /// A boolean value.
     Value { instance: u32, id: u32 },
     /// Whether the selector of a switch has one of the values of a target.
-    Case { instance: u32, switch: usize, target: u32 },
+    Case { instance: u32, switch: usize, values: Rc<[u64]> },
     /// Whether a number that says where to go on has a value.
     Route { route: u32, value: u32 },
 }
@@ -144,6 +140,27 @@ pub(super) fn targets(m: &Module, last: usize) -> Vec<u32> {
     }
 }
 
+/// The targets of a switch besides the default's, each with its values.
+fn cases(m: &Module, last: usize) -> Vec<(u32, Vec<u64>)> {
+    let x = m.code.operands(last);
+    let words = m.code.selector_words(last);
+    let mut index: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut cases: Vec<(u32, Vec<u64>)> = Vec::new();
+    for case in x[2..].chunks_exact(words + 1) {
+        let (label, low) = (case[words], u64::from(case[0]));
+        let value = if words == 2 { low | u64::from(case[1]) << 32 } else { low };
+        if label == x[1] {
+            continue;
+        }
+        let at = *index.entry(label).or_insert_with(|| {
+            cases.push((label, Vec::new()));
+            cases.len() - 1
+        });
+        cases[at].1.push(value);
+    }
+    cases
+}
+
 /// A function that is being made part of the graph.
 struct Work {
     instance: u32,
@@ -153,13 +170,13 @@ struct Work {
 }
 
 pub(super) fn graph(m: &Module, entry: usize) -> R<Graph> {
+    calls::check(m, entry)?;
     let mut g = Graph::default();
-    g.instances.push(Instance { function: entry, caller: None, depth: 0 });
+    g.instances.push(Instance { function: entry, caller: None });
     g.nodes.push(empty());
     let mut work = vec![Work { instance: 0, back: None, entry: 0 }];
-    let mut size = 0;
     while let Some(w) = work.pop() {
-        instance(m, &mut g, &w, &mut work, &mut size)?;
+        instance(m, &mut g, &w, &mut work)?;
     }
     Ok(g)
 }
@@ -168,7 +185,7 @@ fn empty() -> Node {
     Node { piece: None, term: Term::Leave, merge: None }
 }
 
-fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>, size: &mut usize) -> R<()> {
+fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>) -> R<()> {
     let f = &m.functions[g.instances[w.instance as usize].function];
     let numbers = labels(f);
     // Blocks in the order in which they are reached, each with its node.
@@ -182,20 +199,13 @@ fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>, size: &mu
         let mut label = Some(b.label);
         let mut returned = None;
         let last = b.insts.end - 1;
-        *size += b.insts.len();
-        if *size > MOST {
-            let what = format!("the program has more than {MOST} instructions when calls are taken apart");
-            return Err(Box::new(m.unsupported(f.at, what)));
-        }
         for n in b.insts.clone() {
             if m.code.insts[n].op != Op::FunctionCall {
                 continue;
             }
             let callee = callee(m, n)?;
-            check_depth(m, g, w.instance, callee, n)?;
             let next = g.instances.len() as u32;
-            let depth = g.instances[w.instance as usize].depth + 1;
-            g.instances.push(Instance { function: callee, caller: Some(w.instance), depth });
+            g.instances.push(Instance { function: callee, caller: Some(w.instance) });
             let (inner, after) = (g.nodes.len(), g.nodes.len() + 1);
             g.nodes.push(empty());
             g.nodes.push(empty());
@@ -238,16 +248,15 @@ fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>, size: &mu
                 Term::Branch { test, yes: to(g, x[1])?, no: to(g, x[2])? }
             }
             Op::Switch => {
-                let mut cases = targets(m, last);
-                let default = cases.remove(0);
-                let mut seen = rustc_hash::FxHashSet::default();
-                cases.retain(|&label| label != default && seen.insert(label));
+                let default = x[1];
+                let cases = cases(m, last);
+                let count = cases.len();
                 let mut node = at;
                 let mut first = None;
-                for (i, &label) in cases.iter().enumerate() {
+                for (i, (label, values)) in cases.into_iter().enumerate() {
                     let yes = to(g, label)?;
-                    let test = Test::Case { instance: w.instance, switch: last, target: label };
-                    let no = if i + 1 == cases.len() {
+                    let test = Test::Case { instance: w.instance, switch: last, values: values.into() };
+                    let no = if i + 1 == count {
                         to(g, default)?
                     } else {
                         g.nodes.push(empty());
@@ -302,33 +311,4 @@ fn merge(
         let end = numbers.get(&m.code.operands(n)[0]).and_then(|block| nodes.get(block));
         g.nodes[node].merge = Some(end.copied().unwrap_or(usize::MAX));
     }
-}
-
-fn callee(m: &Module, n: usize) -> R<usize> {
-    let id = m.code.operands(n)[0];
-    let Some(&callee) = m.function_of.get(&id) else {
-        return Err(Box::new(m.error(n, format!("{} is no function", m.name(id)))));
-    };
-    if m.functions[callee].blocks.is_empty() {
-        let what = format!("the function {} is not in the module", m.name(id));
-        return Err(Box::new(m.unsupported(n, what)));
-    }
-    Ok(callee)
-}
-
-/// Recursion is refused.
-fn check_depth(m: &Module, g: &Graph, from: u32, callee: usize, n: usize) -> R<()> {
-    let mut at = Some(from);
-    if g.instances[from as usize].depth >= DEEPEST {
-        return Err(Box::new(m.unsupported(n, "calls nest too deep")));
-    }
-    while let Some(i) = at {
-        let instance = &g.instances[i as usize];
-        if instance.function == callee {
-            let what = format!("{} calls itself, which is not supported", m.name(m.functions[callee].id));
-            return Err(Box::new(m.unsupported(n, what)));
-        }
-        at = instance.caller;
-    }
-    Ok(())
 }

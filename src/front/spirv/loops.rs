@@ -23,7 +23,15 @@ pub(super) struct Loop {
 struct Level {
     nodes: Vec<usize>,
     header: Option<usize>,
+    /// Loops around.
+    depth: u32,
 }
+
+/// Loops in each other (SPIR-V's universal limit, section 2.17).
+pub(super) const DEEPEST: u32 = 1023;
+
+/// Loops nest more than [`DEEPEST`] deep.
+pub(super) struct TooDeep;
 
 const NONE: u32 = u32::MAX;
 
@@ -40,19 +48,22 @@ struct Search<'a> {
 }
 
 /// Finds the loops, the outer ones first, and changes the graph.
-pub(super) fn find(g: &mut Graph) -> Vec<Loop> {
+pub(super) fn find(g: &mut Graph) -> Result<Vec<Loop>, TooDeep> {
     let order = Order::of(g);
     let n = g.nodes.len();
     let mut incoming = vec![0; n];
     g.nodes.iter().flat_map(|node| node.term.edges()).for_each(|e| incoming[e.to] += 1);
     let mut s = Search { g, order, incoming, level: vec![NONE; n], part: vec![NONE; n], found: Vec::new() };
-    let mut work = vec![Level { nodes: (0..n).collect(), header: None }];
+    let mut work = vec![Level { nodes: (0..n).collect(), header: None, depth: 0 }];
     let mut number = 0;
     while let Some(level) = work.pop() {
+        if level.depth > DEEPEST {
+            return Err(TooDeep);
+        }
         s.look(level, number, &mut work);
         number += 1;
     }
-    s.found
+    Ok(s.found)
 }
 
 impl Search<'_> {
@@ -95,7 +106,7 @@ impl Search<'_> {
         for (header, mut body) in parts {
             self.extend(header, &mut body, level.header, number);
             self.leave(header, &body, number);
-            work.push(Level { nodes: body, header: Some(header) });
+            work.push(Level { nodes: body, header: Some(header), depth: level.depth + 1 });
         }
     }
 
@@ -167,10 +178,10 @@ impl Search<'_> {
         parts: Vec<Vec<usize>>,
     ) -> Vec<(usize, Vec<usize>)> {
         let mut entries: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
+        let mut noted = FxHashSet::default();
         let mut note = |part: u32, to: usize| {
-            let list = &mut entries[part as usize];
-            if !list.contains(&to) {
-                list.push(to);
+            if noted.insert(to) {
+                entries[part as usize].push(to);
             }
         };
         for &n in &level.nodes {
@@ -259,9 +270,10 @@ impl Search<'_> {
     fn leave(&mut self, header: usize, body: &[usize], number: u32) {
         let inside: FxHashSet<usize> = body.iter().copied().collect();
         let mut targets = Vec::new();
+        let mut found = FxHashSet::default();
         for &n in body {
             for e in self.g.nodes[n].term.edges() {
-                if !inside.contains(&e.to) && !targets.contains(&e.to) {
+                if !inside.contains(&e.to) && found.insert(e.to) {
                     targets.push(e.to);
                 }
             }
@@ -273,12 +285,13 @@ impl Search<'_> {
         // What comes first where control goes forward is asked last: it falls through.
         targets.sort_by_key(|&n| std::cmp::Reverse(self.order.position(n)));
         let (after, route, _) = self.dispatch(&targets, number);
+        let values: FxHashMap<usize, u32> = targets.iter().copied().zip(0..).collect();
         for &n in body {
             for e in self.g.nodes[n].term.edges_mut() {
-                let Some(value) = targets.iter().position(|&t| t == e.to) else { continue };
+                let Some(&value) = values.get(&e.to) else { continue };
                 e.to = after;
                 if targets.len() > 1 {
-                    e.sets.push((route, value as u32));
+                    e.sets.push((route, value));
                 }
             }
         }

@@ -4,12 +4,15 @@
 //! `docs/spirv.md`.
 //!
 //! - `listing`, `grammar`, `read`: from bytes to a text, from that to instructions
-//! - `capability`, `module`, `types`, `constants`: declarations; `validate`: what lowering relies on in functions
-//! - `graph`, `order`, `loops`, `structure`: control flow, from labels and branches to nested constructs
+//! - `capability`, `module`, `declare`, `types`, `constants`: declarations; `rules`, `validate`: what lowering relies on in
+//!   declarations and in functions
+//! - `calls`, `graph`, `order`, `loops`, `structure`: control flow, from labels and branches to nested constructs
 //! - `lower`: instructions to IR, by what all front-ends share ([`emit`](crate::front::common::emit))
 
+mod calls;
 mod capability;
 mod constants;
+mod declare;
 mod grammar;
 mod graph;
 mod listing;
@@ -18,6 +21,7 @@ mod lower;
 mod module;
 mod order;
 mod read;
+mod rules;
 mod structure;
 mod types;
 mod validate;
@@ -34,6 +38,7 @@ use spirv::ExecutionModel;
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
     let m = module::module(request.text, request.spec_constants)?;
     let entry = entry(&m, request.entry)?;
+    rules::check(&m)?;
     validate::check(&m)?;
     lower::program(&m, entry, request)
 }

@@ -66,6 +66,8 @@ pub(super) struct Info {
     pub(super) offsets: Vec<u32>,
     /// Of arrays and matrices (where their members do not say it): bytes from one part to the next.
     pub(super) stride: u32,
+    /// Bytes that its values take in memory, without those of matrices, which their members say, and without padding at the end.
+    pub(super) extent: u64,
     /// It is or holds an image, a sampler or the like.
     pub(super) opaque: bool,
 }
@@ -82,13 +84,14 @@ impl Info {
             scalar: 1,
             offsets: Vec::new(),
             stride: 0,
+            extent: 0,
             opaque: false,
         }
     }
 
     /// A scalar of so many bytes.
     pub(super) fn scalar(ty: Type, bytes: u32) -> Info {
-        Info { size: bytes.into(), align: bytes, scalar: bytes, ..Info::plain(ty) }
+        Info { size: bytes.into(), extent: bytes.into(), align: bytes, scalar: bytes, ..Info::plain(ty) }
     }
 }
 

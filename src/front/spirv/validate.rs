@@ -7,7 +7,7 @@ use super::graph::{labels, targets};
 use super::module::{Function, Module};
 use super::types::Type;
 use crate::diag::{Diagnostic, Diagnostics};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
 pub(super) fn check(m: &Module) -> Result<(), Diagnostics> {
@@ -77,11 +77,13 @@ fn function(m: &Module, f: &Function) -> R<()> {
     let mut preds: Vec<Vec<u32>> = vec![Vec::new(); f.blocks.len()];
     for (block, to) in successors.iter().enumerate().filter(|&(b, _)| tree.reached(b)) {
         for &s in to {
-            if !preds[s].contains(&f.blocks[block].label) {
+            // A block may go to one by several edges.
+            if preds[s].last() != Some(&f.blocks[block].label) {
                 preds[s].push(f.blocks[block].label);
             }
         }
     }
+    preds.iter_mut().for_each(|list| list.sort_unstable());
     for (block, b) in f.blocks.iter().enumerate().filter(|&(b, _)| tree.reached(b)) {
         let mut phis = true;
         for n in b.insts.clone() {
@@ -139,7 +141,7 @@ fn function(m: &Module, f: &Function) -> R<()> {
     Ok(())
 }
 
-/// A phi has one value from each predecessor, defined where that ends.
+/// A phi has one value from each predecessor, defined where that ends. `preds`: their labels, in order.
 fn phi(
     m: &Module,
     f: &Function,
@@ -150,7 +152,7 @@ fn phi(
     n: usize,
 ) -> R<()> {
     let fail = |what: String| Err(Box::new(m.error(n, what)));
-    let mut seen: Vec<u32> = Vec::new();
+    let mut seen = FxHashSet::default();
     for pair in m.code.operands(n).chunks(2) {
         let (value, label) = (pair[0], pair[1]);
         let Some(&from) = numbers.get(&label) else {
@@ -159,13 +161,12 @@ fn phi(
         if !tree.reached(from) {
             continue;
         }
-        if !preds.contains(&label) {
+        if preds.binary_search(&label).is_err() {
             return fail(format!("{} does not go to the phi's block", m.name(label)));
         }
-        if seen.contains(&label) {
+        if !seen.insert(label) {
             return fail(format!("the phi has two values from {}", m.name(label)));
         }
-        seen.push(label);
         if m.code.type_of(value) != Some(m.code.insts[n].ty) {
             return fail(format!("{} has another type than the phi", m.name(value)));
         }

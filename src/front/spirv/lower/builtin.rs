@@ -13,10 +13,8 @@ impl Lower<'_, '_> {
         let words = match part {
             None => words,
             Some(index) => match index.as_const() {
-                Some(n) => match words.get(n as usize) {
-                    Some(&w) => vec![w],
-                    None => return self.fail("the index is outside the input"),
-                },
+                // Beyond the last, any.
+                Some(n) => vec![words.get(n as usize).copied().unwrap_or(words[0])],
                 None => {
                     let mut chosen = words[0];
                     for (n, &w) in words.iter().enumerate().skip(1) {

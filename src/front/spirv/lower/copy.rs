@@ -4,7 +4,7 @@ use super::pointer::Place;
 use super::{Lower, R};
 use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::lanes;
-use crate::ir::{Class, Cond, Merge, Op as IrOp, Type as IrType};
+use crate::ir::{Class, Cond, Op as IrOp, Type as IrType};
 
 impl Lower<'_, '_> {
     /// Each thread copies every n-th element, n being the threads of the block; nothing is left to wait for but the others.
@@ -35,28 +35,26 @@ impl Lower<'_, '_> {
         let threads = self.e.op2(IrOp::Mul, IrType::U32, threads, bz);
         let at = self.e.ssa.var(Class::Gpr);
         self.e.write_vars(&[at], Comp::Word(start));
-        let func = &mut *self.e.b.func;
-        let [header, body, next, exit] = [(); 4].map(|()| func.detached_block());
-        func.blocks[header].merge = Merge::Loop { exit, cont: next };
-        self.e.go(header);
-        self.e.begin(header);
-        let index = self.e.read_vars(&[at], 32).word();
-        let more = self.e.cmp(Cond::Lt, IrType::U32, index, count.word());
-        self.e.fork(more, body, exit);
-        self.e.ssa.seal(self.e.b.func, body);
-        self.e.begin(body);
-        let from_index = self.e.op2(IrOp::Mul, IrType::U32, index, from_stride);
-        let mut source = from.clone();
-        source.place = Place::Memory(self.e.stepped(from_mem, Comp::Word(from_index), size));
-        let comps = self.load_value(&source, 0)?;
-        let to_index = self.e.op2(IrOp::Mul, IrType::U32, index, to_stride);
-        let mut target = to.clone();
-        target.place = Place::Memory(self.e.stepped(to_mem, Comp::Word(to_index), size));
-        self.store_value(&target, &comps, 0)?;
-        let plus = self.e.op2(IrOp::Add, IrType::U32, index, threads);
-        self.e.write_vars(&[at], Comp::Word(plus));
-        self.e.go(next);
-        self.e.close_loop(header, next, exit);
+        self.repeated(
+            |this| {
+                let index = this.e.read_vars(&[at], 32).word();
+                Ok(this.e.cmp(Cond::Lt, IrType::U32, index, count.word()))
+            },
+            |this| {
+                let index = this.e.read_vars(&[at], 32).word();
+                let from_index = this.e.op2(IrOp::Mul, IrType::U32, index, from_stride);
+                let mut source = from.clone();
+                source.place = Place::Memory(this.e.stepped(from_mem, Comp::Word(from_index), size));
+                let comps = this.load_value(&source, 0)?;
+                let to_index = this.e.op2(IrOp::Mul, IrType::U32, index, to_stride);
+                let mut target = to.clone();
+                target.place = Place::Memory(this.e.stepped(to_mem, Comp::Word(to_index), size));
+                this.store_value(&target, &comps, 0)?;
+                let plus = this.e.op2(IrOp::Add, IrType::U32, index, threads);
+                this.e.write_vars(&[at], Comp::Word(plus));
+                Ok(())
+            },
+        )?;
         self.define(vec![Comp::Word(Word::Imm(1))])
     }
 

@@ -9,6 +9,7 @@ use crate::front::spirv::loops::Loop;
 use crate::front::spirv::structure::Item;
 use crate::front::spirv::types::Type;
 use crate::ir::{BlockId, Class, Cond, Merge, Term, Type as IrType};
+use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
 
 /// A construct that is open.
@@ -23,7 +24,9 @@ enum Frame {
         exit: BlockId,
         to: usize,
         route: Var,
+        /// Nodes that are left for beyond that, by what the route says.
         others: Vec<usize>,
+        values: FxHashMap<usize, u32>,
     },
     Loop {
         header: BlockId,
@@ -97,7 +100,7 @@ impl Lower<'_, '_> {
 
     /// Begins an `if`; `els`: where control goes if the test fails, the join or the other arm.
     fn begin_if(&mut self, node: usize, not: bool, els: BlockId, join: BlockId) -> R<Frame> {
-        let GraphTerm::Branch { test, .. } = self.graph.nodes[node].term else {
+        let GraphTerm::Branch { test, .. } = &self.graph.nodes[node].term else {
             return self.fail("a construct without a test");
         };
         let p = self.test(test)?;
@@ -120,7 +123,7 @@ impl Lower<'_, '_> {
         let route = self.e.ssa.var(Class::Gpr);
         self.e.write_vars(&[route], Comp::Word(Word::Imm(0)));
         self.enter(header, body);
-        Frame::Region { header, exit, to, route, others: Vec::new() }
+        Frame::Region { header, exit, to, route, others: Vec::new(), values: FxHashMap::default() }
     }
 
     fn begin_loop(&mut self, node: usize) -> Frame {
@@ -162,7 +165,7 @@ impl Lower<'_, '_> {
                 self.e.b.func.blocks[header].merge = Merge::Loop { exit, cont: back };
                 self.e.begin_end(exit);
             }
-            Some(Frame::Region { header, exit, to: _, route, others }) => {
+            Some(Frame::Region { header, exit, route, others, .. }) => {
                 self.fall(exit);
                 self.e.ssa.seal(self.e.b.func, header);
                 self.e.ssa.seal(self.e.b.func, exit);
@@ -193,14 +196,14 @@ impl Lower<'_, '_> {
                     self.e.go(to);
                     return Ok(());
                 }
-                Frame::Region { exit, to, route, others, .. } => {
+                Frame::Region { exit, to, route, others, values, .. } => {
                     let (exit, route) = (*exit, *route);
                     if *to != node {
-                        let n = others.iter().position(|&o| o == node).unwrap_or_else(|| {
+                        let n = *values.entry(node).or_insert_with(|| {
                             others.push(node);
-                            others.len() - 1
+                            others.len() as u32
                         });
-                        self.e.write_vars(&[route], Comp::Word(Word::Imm(n as u32 + 1)));
+                        self.e.write_vars(&[route], Comp::Word(Word::Imm(n)));
                     }
                     self.e.go(exit);
                     return Ok(());
@@ -210,8 +213,8 @@ impl Lower<'_, '_> {
         self.fail("a branch leaves its construct in no way that is known")
     }
 
-    fn test(&mut self, test: Test) -> R<Pred> {
-        match test {
+    fn test(&mut self, test: &Test) -> R<Pred> {
+        match *test {
             Test::Value { instance, id } => {
                 self.instance = instance;
                 match self.scalar(id)? {
@@ -224,29 +227,23 @@ impl Lower<'_, '_> {
                 let way = self.e.read_vars(&[var], 32).word();
                 Ok(self.e.cmp(Cond::Eq, IrType::U32, way, value))
             }
-            Test::Case { instance, switch, target } => {
+            Test::Case { instance, switch, ref values } => {
                 self.instance = instance;
                 self.locate(switch);
-                self.case(target)
+                self.case(values)
             }
         }
     }
 
-    /// Whether the selector of the switch at hand has one of a target's values.
-    fn case(&mut self, target: u32) -> R<Pred> {
+    /// Whether the selector of the switch at hand has one of some values.
+    fn case(&mut self, values: &[u64]) -> R<Pred> {
         let x = self.operands();
-        let Some(Type::Int { bits, .. }) = self.m.code.type_of(x[0]).and_then(|ty| self.m.ty(ty)) else {
+        let Some(&Type::Int { bits, .. }) = self.m.code.type_of(x[0]).and_then(|ty| self.m.ty(ty)) else {
             return self.fail("the selector of a switch is no integer");
         };
-        let bits = *bits;
         let selector = self.scalar(x[0])?;
-        let words = self.m.code.selector_words(self.n);
         let mut hit = Pred::Const(false);
-        for case in x[2..].chunks(words + 1) {
-            if case.last() != Some(&target) || case.len() <= words {
-                continue;
-            }
-            let value = u64::from(case[0]) | if words == 2 { u64::from(case[1]) << 32 } else { 0 };
+        for &value in values {
             let value = Comp::constant(bits, value);
             let p = self.e.compare_ints(Cond::Eq, false, selector, value, bits);
             hit = self.e.or(hit, p);
@@ -279,6 +276,27 @@ impl Lower<'_, '_> {
             self.locate(call);
             self.call(callee)?;
         }
+        Ok(())
+    }
+
+    /// A loop that is no construct of the module: what is done while a test holds.
+    pub(super) fn repeated(
+        &mut self,
+        test: impl FnOnce(&mut Self) -> R<Pred>,
+        body: impl FnOnce(&mut Self) -> R<()>,
+    ) -> R<()> {
+        let func = &mut *self.e.b.func;
+        let [header, inside, next, exit] = [(); 4].map(|()| func.detached_block());
+        func.blocks[header].merge = Merge::Loop { exit, cont: next };
+        self.e.go(header);
+        self.e.begin(header);
+        let more = test(self)?;
+        self.e.fork(more, inside, exit);
+        self.e.ssa.seal(self.e.b.func, inside);
+        self.e.begin(inside);
+        body(self)?;
+        self.e.go(next);
+        self.e.close_loop(header, next, exit);
         Ok(())
     }
 
@@ -379,13 +397,13 @@ impl Lower<'_, '_> {
                 _ => break,
             }
             self.locate(n);
-            let Some(pair) = self.operands().chunks(2).find(|pair| pair.get(1) == Some(&from)) else {
+            let Some(&value) = self.incoming.get(&(inst.result, from)) else {
                 return self.fail(format!("the phi has no value from {}", self.m.name(from)));
             };
-            if self.type_of(pair[0])? != inst.ty {
+            if self.type_of(value)? != inst.ty {
                 return self.fail("a value of the phi has another type");
             }
-            let comps = self.comps(pair[0])?;
+            let comps = self.comps(value)?;
             writes.push((self.arrival(instance, n)?, comps));
         }
         for (slots, comps) in writes {

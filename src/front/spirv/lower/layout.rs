@@ -2,7 +2,8 @@
 //!
 //! Storage buffers and uniform blocks are numbered each for themselves. A number is the variable's `Binding`, plus, for sets
 //! above the lowest one that the class uses, what the lower sets take; an array takes as many numbers as it has elements.
-//! Atomic counters lie behind the storage buffers.
+//! Atomic counters lie behind the storage buffers. Uniforms outside blocks (OpenGL) lie in the input, in the order of their
+//! locations, each at a multiple of 16 bytes.
 
 use super::R;
 use crate::driver::Abi;
@@ -51,6 +52,29 @@ fn class(m: &Module, class: StorageClass, to: u32) -> Option<Class> {
         StorageClass::AtomicCounter => Some(Class::Counter),
         _ => None,
     }
+}
+
+/// Where uniforms outside blocks lie in the input, by variable.
+pub(super) fn uniforms(m: &Module) -> FxHashMap<u32, u32> {
+    let located = |&n: &usize| {
+        let inst = m.code.insts[n];
+        let location = m.decoration(inst.result, Decoration::Location)?.first().copied()?;
+        match m.ty(inst.ty) {
+            Some(&Type::Pointer { class: StorageClass::UniformConstant, to }) => {
+                m.info(to).filter(|info| !info.opaque).map(|info| (location, inst.result, info.size))
+            }
+            _ => None,
+        }
+    };
+    let mut found: Vec<(u32, u32, u64)> = m.globals.iter().filter_map(located).collect();
+    found.sort_unstable();
+    let mut at = 0u64;
+    let mut places = FxHashMap::default();
+    for (_, id, size) in found {
+        places.insert(id, u32::try_from(at).unwrap_or(u32::MAX));
+        at += size.next_multiple_of(16);
+    }
+    places
 }
 
 pub(super) fn bindings(m: &Module) -> R<Bindings> {

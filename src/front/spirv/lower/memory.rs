@@ -342,8 +342,10 @@ impl Lower<'_, '_> {
     fn fence(&self, scope: u32, semantics: u32) -> R<Option<Scope>> {
         /// Acquire, Release, AcquireRelease, SequentiallyConsistent.
         const ORDERED: u32 = 2 | 4 | 8 | 16;
-        if semantics & ORDERED == 0 {
-            return Ok(None);
+        match (semantics & ORDERED).count_ones() {
+            0 => return Ok(None),
+            1 => {}
+            _ => return self.fail("memory semantics have more than one order"),
         }
         Ok(match scope {
             0 => Some(Scope::System),

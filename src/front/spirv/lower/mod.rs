@@ -6,7 +6,8 @@
 //!
 //! - `flow`: constructs, phis, calls; `value`: values by id
 //! - `variable`: where variables lie; `pointer`: chains of accesses; `memory`: loads, stores, copies, atomics
-//! - `copy`: copies of a block; `builtin`: what the launch gives; `arithmetic`, `composite`, `glsl`, `opencl`, `group`: instructions
+//! - `copy`: copies of a block; `builtin`: what the launch gives; `arithmetic`, `composite`, `glsl`, `opencl`, `remainder`,
+//!   `group`: instructions
 
 mod arithmetic;
 mod builtin;
@@ -19,6 +20,7 @@ mod layout;
 mod memory;
 mod opencl;
 mod pointer;
+mod remainder;
 mod simple;
 mod value;
 mod variable;
@@ -62,7 +64,10 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         request.chip.check_block(size).map_err(|e| Box::new(m.error(entry.at, e.to_string())))?;
     }
     let mut graph = graph::graph(m, function)?;
-    let loops = loops::find(&mut graph);
+    let loops = loops::find(&mut graph).map_err(|_| {
+        let what = format!("loops nest more than {} deep", loops::DEEPEST);
+        Box::new(m.unsupported(entry.at, what))
+    })?;
     let items = structure::build(&graph, &loops);
     let name = if entry.name.is_empty() { "main" } else { &entry.name };
     let mut func = ir::Function::new(name);
@@ -78,12 +83,14 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         e: Emit::new(Builder::new(&mut func, block), division, fixed),
         simple: simple::find(m),
         bindings: layout::bindings(m)?,
+        uniforms: layout::uniforms(m),
         values: FxHashMap::default(),
         moved: FxHashMap::default(),
         phis: FxHashMap::default(),
         slots: Vec::new(),
         variables: FxHashMap::default(),
         routes: Vec::new(),
+        incoming: incoming(m),
         tops: FxHashMap::default(),
         instance: 0,
         n: entry.at,
@@ -104,6 +111,13 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
     program.input_bytes = input_bytes;
     program.shared_pointers = kernel;
     Ok(program)
+}
+
+fn incoming(m: &Module) -> FxHashMap<(u32, u32), u32> {
+    let insts = m.code.insts.iter().enumerate().filter(|(_, inst)| inst.op == Op::Phi);
+    insts
+        .flat_map(|(n, inst)| m.code.operands(n).chunks_exact(2).map(|x| ((inst.result, x[1]), x[0])))
+        .collect()
 }
 
 /// Threads of a block: by a constant `WorkgroupSize`, or by the modes.
@@ -152,6 +166,8 @@ struct Lower<'a, 'f> {
     /// Variables that need no memory, by id.
     simple: FxHashSet<u32>,
     bindings: layout::Bindings,
+    /// Where uniforms outside blocks lie.
+    uniforms: FxHashMap<u32, u32>,
     /// By instance and id: the value, and the block at whose end it is there.
     values: FxHashMap<(u32, u32), (Value, BlockId)>,
     /// Variables for values that are read where they do not dominate.
@@ -163,6 +179,8 @@ struct Lower<'a, 'f> {
     /// By instance and id (0 outside functions): where a variable lies.
     variables: FxHashMap<(u32, u32), Pointer>,
     routes: Vec<Var>,
+    /// The values of phis, by phi and label of the block that control comes from.
+    incoming: FxHashMap<(u32, u32), u32>,
     /// Private memory that an instance and its callers use.
     tops: FxHashMap<u32, u32>,
     /// The function at hand, and the number of the instruction.

@@ -70,7 +70,7 @@ fn of_floats(op: Cl) -> Option<N> {
 /// Operands of functions of floats that are computed by formulas.
 fn by_formula(op: Cl) -> Option<usize> {
     Some(match op {
-        Cl::copysign | Cl::fdim | Cl::step | Cl::maxmag | Cl::minmag => 2,
+        Cl::copysign | Cl::fdim | Cl::fmod | Cl::step | Cl::maxmag | Cl::minmag => 2,
         Cl::fclamp | Cl::mix | Cl::smoothstep => 3,
         Cl::round
         | Cl::degrees
@@ -234,7 +234,7 @@ impl Lower<'_, '_> {
             _ => {
                 let signed = op == Cl::s_mad_sat;
                 if b == 64 {
-                    return self.missing(format!("{op:?} of 64 bits is"));
+                    return self.saturated_sum(signed, c[0], second, third);
                 }
                 let mut wide = [c[0], second, third];
                 for x in &mut wide {
@@ -251,6 +251,26 @@ impl Lower<'_, '_> {
         })
     }
 
+    /// `a * b + c` of 64 bits: the nearest of the exact sum, which has 128.
+    fn saturated_sum(&mut self, signed: bool, a: Comp, b: Comp, c: Comp) -> R<Comp> {
+        let high = self.f2(if signed { N::ImulHigh } else { N::UmulHigh }, 64, a, b)?;
+        let low = self.f2(N::Imul, 64, a, b)?;
+        let sum = self.f2(N::Iadd, 64, low, c)?;
+        let carry = self.e.compare_ints(Cond::Lt, false, sum, low, 64);
+        let (zero, one) = (Comp::constant(64, 0), Comp::constant(64, 1));
+        let carry = self.e.select_comp(carry, one, zero);
+        let sign = |this: &mut Self, x| this.f2(N::Ishr, 64, x, Comp::constant(32, 63));
+        let above = if signed { sign(self, c)? } else { zero };
+        let high = self.f2(N::Iadd, 64, high, above)?;
+        let high = self.f2(N::Iadd, 64, high, carry)?;
+        let fitting = if signed { sign(self, sum)? } else { zero };
+        let fits = self.e.compare_ints(Cond::Eq, false, high, fitting, 64);
+        let negative = self.e.compare_ints(Cond::Lt, signed, high, zero, 64);
+        let most = Comp::constant(64, if signed { i64::MAX as u64 } else { u64::MAX });
+        let limit = self.e.select_comp(negative, Comp::constant(64, i64::MIN as u64), most);
+        Ok(self.e.select_comp(fits, sum, limit))
+    }
+
     /// A function of floats by a formula.
     fn real(&mut self, op: Cl, b: u8, c: &[Comp]) -> R<Comp> {
         let a = c[0];
@@ -261,6 +281,7 @@ impl Lower<'_, '_> {
         };
         Ok(match op {
             Cl::copysign => self.with_sign(a, c[1], b)?,
+            Cl::fmod => self.fmod(a, c[1], b)?,
             Cl::round => {
                 // Halves away from zero.
                 let whole = self.f1(N::Ftrunc, b, a)?;

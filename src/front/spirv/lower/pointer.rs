@@ -191,6 +191,13 @@ impl Lower<'_, '_> {
     }
 
     fn next_element(&mut self, base: Pointer, ty: u32, index: u32) -> R<Pointer> {
+        use StorageClass::{PhysicalStorageBuffer, StorageBuffer, Uniform};
+        if let Some(Type::Pointer { class: StorageBuffer | Uniform | PhysicalStorageBuffer, .. }) =
+            self.m.ty(ty)
+            && !self.m.has(ty, spirv::Decoration::ArrayStride)
+        {
+            return self.fail("the type of a pointer to elements in a buffer has no ArrayStride");
+        }
         if self.m.constant_index(index) == Some(0) {
             return Ok(base);
         }

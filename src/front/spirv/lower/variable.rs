@@ -10,6 +10,7 @@ use super::layout::elements;
 use super::pointer::{Place, Pointer};
 use super::value::{LARGEST, Value};
 use super::{Lower, R};
+use crate::chip::CONST_BANK_BYTES;
 use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::lanes;
 use crate::front::spirv::module::Module;
@@ -206,13 +207,20 @@ impl Lower<'_, '_> {
                     }
                 }
             }
-            StorageClass::PushConstant => {
-                let abi = self.request.abi;
-                let mem = MemRef::new(Space::Const)
-                    .with_buffer(abi.input_bank.into())
-                    .with_offset(abi.input_offset.into())
-                    .with_align(Align::multiple_of(16));
-                Place::Memory(mem)
+            StorageClass::PushConstant => Place::Memory(self.input(0)),
+            StorageClass::UniformConstant if self.uniforms.contains_key(&id) => {
+                if self.m.shape(to).is_none() {
+                    return self.missing(format!(
+                        "the {} {} outside a block is",
+                        self.m.type_name(to),
+                        self.m.name(id)
+                    ));
+                }
+                let at = self.uniforms[&id];
+                match at.checked_add(32).filter(|&end| end <= CONST_BANK_BYTES) {
+                    Some(_) => Place::Memory(self.input(at)),
+                    None => return self.missing("more uniforms than a constant bank holds are"),
+                }
             }
             StorageClass::Input | StorageClass::UniformConstant
                 if class == StorageClass::Input || self.m.decoration(id, Decoration::BuiltIn).is_some() =>
@@ -232,6 +240,15 @@ impl Lower<'_, '_> {
             }
         };
         Ok(Some(Pointer::new(place, to)))
+    }
+
+    /// The kernel's input from a multiple of 16 bytes on.
+    fn input(&self, at: u32) -> MemRef {
+        let abi = self.request.abi;
+        MemRef::new(Space::Const)
+            .with_buffer(abi.input_bank.into())
+            .with_offset(i32::from(abi.input_offset).wrapping_add(at as i32))
+            .with_align(Align::multiple_of(16))
     }
 
     // ---- variables of functions
