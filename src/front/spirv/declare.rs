@@ -42,6 +42,12 @@ impl Module {
             return Err(self.error(n, "there are no variables of the storage class Generic"));
         }
         if let Some(&id) = operands.get(1)
+            && let Some(Type::Pointer { to, .. }) = self.ty(inst.ty)
+            && self.code.type_of(id) != Some(*to)
+        {
+            return Err(self.error(n, "a variable begins with a value of another type"));
+        }
+        if let Some(&id) = operands.get(1)
             && !self.constants.contains_key(&id)
             && self.code.def(id).is_none_or(|d| self.code.insts[d].op != Op::Variable)
         {

@@ -71,6 +71,8 @@ pub(super) struct Module {
     /// Bytes of a pointer of kernels; 0: pointers are logical.
     pub(super) pointer_bytes: u32,
     pub(super) kernel: bool,
+    /// How often instructions of functions name a function's parameter.
+    uses: FxHashMap<u32, u32>,
 }
 
 /// Values that specialisation constants are given, by `SpecId`.
@@ -93,6 +95,7 @@ pub(super) fn module(text: &str, given: &Given) -> Result<Module, Diagnostics> {
         globals: Vec::new(),
         pointer_bytes: 0,
         kernel: false,
+        uses: FxHashMap::default(),
     };
     let mut diags = Diagnostics::default();
     capability::check(&m.code, &mut diags);
@@ -119,6 +122,7 @@ pub(super) fn module(text: &str, given: &Given) -> Result<Module, Diagnostics> {
     }
     if !diags.has_errors() {
         m.pointees(&mut diags);
+        m.uses = m.parameter_uses();
     }
     if diags.has_errors() { Err(diags) } else { Ok(m) }
 }
@@ -358,6 +362,27 @@ impl Module {
         if let Some(id) = held.filter(|_| !last_is_literal) {
             f(id);
         }
+    }
+
+    fn parameter_uses(&self) -> FxHashMap<u32, u32> {
+        let mut uses: FxHashMap<u32, u32> =
+            self.functions.iter().flat_map(|f| &f.params).map(|&id| (id, 0)).collect();
+        let first = self.functions.first().map_or(self.code.insts.len(), |f| f.at);
+        for n in first..self.code.insts.len() {
+            if !self.is_debug(n) && self.code.insts[n].op != Op::FunctionParameter {
+                self.for_ids(n, |id| {
+                    if let Some(count) = uses.get_mut(&id) {
+                        *count += 1;
+                    }
+                });
+            }
+        }
+        uses
+    }
+
+    /// How often a function's parameter is named in its function.
+    pub(super) fn uses(&self, param: u32) -> u32 {
+        self.uses.get(&param).copied().unwrap_or(0)
     }
 
     /// Whether an instruction only says where others come from.

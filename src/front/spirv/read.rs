@@ -84,10 +84,6 @@ impl Words {
     }
 }
 
-fn refused(message: impl Into<String>) -> Diagnostics {
-    Diagnostic::error(message).into()
-}
-
 /// The words of a line of a listing: what stands behind the last semicolon.
 fn line_words(line: &str, words: &mut Vec<u32>) -> Option<()> {
     let (_, hex) = line.rsplit_once(';')?;
@@ -115,10 +111,11 @@ pub(super) fn words(text: &str) -> Result<Words, Diagnostics> {
         }
         lines.push((at, span));
     }
+    let first = lines.first().map_or(Span::new(0, 0), |&(_, span)| span);
+    let header = |message: &str| Err(Diagnostic::error(message).at(first, "").into());
     let &[magic, version, _, bound, schema, ..] = words.as_slice() else {
-        return Err(refused("the header of a SPIR-V module has five words"));
+        return header("the header of a SPIR-V module has five words");
     };
-    let header = |message: &str| Err(refused(message));
     if magic != MAGIC {
         return header("this is no SPIR-V module: it does not begin with 0x07230203");
     }

@@ -354,12 +354,12 @@ impl Lower<'_, '_> {
             }
             values.push(self.value(arg)?);
         }
-        let here = self.e.b.block;
-        for (value, &param) in values.into_iter().zip(&function.params) {
-            self.values.insert((callee, param), (value, here));
-        }
         let top = self.tops.get(&self.instance).copied().unwrap_or(self.private);
         self.tops.insert(callee, top);
+        for ((value, &arg), &param) in values.into_iter().zip(args).zip(&function.params) {
+            let value = self.parameter(callee, param, arg, value)?;
+            self.values.insert((callee, param), (value, self.e.b.block));
+        }
         Ok(())
     }
 

@@ -78,17 +78,13 @@ impl Lower<'_, '_> {
                 let p = self.chain(base, &x[2..])?;
                 self.define_pointer(p)?;
             }
-            Op::PtrCastToGeneric | Op::GenericCastToPtr => {
-                let p = self.pointer(x[0])?;
-                self.define_pointer(p)?;
-            }
+            Op::PtrCastToGeneric | Op::GenericCastToPtr => self.recast(x[0])?,
             Op::GenericCastToPtrExplicit => {
                 let p = self.pointer(x[0])?;
                 self.explicit(p, x[1])?;
             }
             Op::ConvertPtrToU => {
-                let p = self.pointer(x[0])?;
-                let address = self.address(&p)?;
+                let address = self.pointer_number(x[0])?;
                 let bits = self.shape_of(ty)?.bits;
                 let c = self.e.resize(address, 64, bits, false);
                 self.define(vec![c])?;
@@ -105,19 +101,9 @@ impl Lower<'_, '_> {
                 let is_pointer = |ty| matches!(self.m.ty(ty), Some(Type::Pointer { .. }));
                 match (is_pointer(source), is_pointer(ty)) {
                     (false, false) => return Ok(false),
-                    (true, true) => {
-                        let mut p = self.pointer(x[0])?;
-                        if let Place::Memory(_) = p.place
-                            && let Some(&Type::Pointer { to, .. }) = self.m.ty(ty)
-                        {
-                            p.to = to;
-                            p.spread = None;
-                        }
-                        self.define_pointer(p)?;
-                    }
+                    (true, true) => self.recast(x[0])?,
                     (true, false) => {
-                        let p = self.pointer(x[0])?;
-                        let address = self.address(&p)?;
+                        let address = self.pointer_number(x[0])?;
                         let comps = self.reinterpreted(&[address], 64, ty)?;
                         self.define(comps)?;
                     }
@@ -141,16 +127,18 @@ impl Lower<'_, '_> {
                 self.define_value(value);
             }
             Op::PtrEqual | Op::PtrNotEqual => {
-                let (a, b) = (self.pointer(x[0])?, self.pointer(x[1])?);
-                let (a, b) = (self.address(&a)?, self.address(&b)?);
+                let (a, b) = (self.pointer_number(x[0])?, self.pointer_number(x[1])?);
                 let cond = if op == Op::PtrEqual { Cond::Eq } else { Cond::Ne };
                 let p = self.e.compare_ints(cond, false, a, b, 64);
                 self.define(vec![Comp::Bool(p)])?;
             }
             Op::PtrDiff => {
-                let (a, b) = (self.pointer(x[0])?, self.pointer(x[1])?);
-                let stride = self.element_stride(self.type_of(x[0])?, a.to);
-                let (a, b) = (self.address(&a)?, self.address(&b)?);
+                let source = self.type_of(x[0])?;
+                let (a, b) = (self.pointer_number(x[0])?, self.pointer_number(x[1])?);
+                let Some(&Type::Pointer { to, .. }) = self.m.ty(source) else {
+                    return self.fail("the operands are no pointers");
+                };
+                let stride = self.element_stride(source, to);
                 let d = self.e.int2(IrOp::Sub, true, 64, a, b);
                 let d = self.e.int2(IrOp::Div, true, 64, d, Comp::constant(64, stride.max(1).into()));
                 let bits = self.shape_of(ty)?.bits;
@@ -160,6 +148,22 @@ impl Lower<'_, '_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// A pointer as one of the result's type.
+    fn recast(&mut self, id: u32) -> R<()> {
+        match (self.value(id)?, self.m.ty(self.ty())) {
+            (Value::Pointer(mut p), Some(&Type::Pointer { to, .. })) => {
+                if let (Op::Bitcast, Place::Memory(_)) = (self.op(), &p.place) {
+                    p.to = to;
+                    p.spread = None;
+                }
+                self.define_pointer(p)
+            }
+            // An address is the same for every class that generic pointers can have, and null stays null.
+            (Value::Comps(comps), Some(Type::Pointer { .. })) => self.define_of_type(comps.to_vec()),
+            _ => self.fail("the result is no pointer"),
+        }
     }
 
     /// A pointer as the result, whose type says what it leads to.
@@ -315,6 +319,14 @@ impl Lower<'_, '_> {
 
     // ---- addresses
 
+    /// A pointer as a number, null as 0.
+    fn pointer_number(&mut self, id: u32) -> R<Comp> {
+        match self.m.ty(self.type_of(id)?) {
+            Some(Type::Pointer { .. }) => self.scalar(id),
+            _ => self.fail(format!("{} is no pointer", self.m.name(id))),
+        }
+    }
+
     /// A pointer as a number of 64 bits: an address; of buffers, the offset and above it the number.
     pub(super) fn address(&mut self, p: &Pointer) -> R<Comp> {
         let mem = match &p.place {
@@ -410,10 +422,7 @@ impl Lower<'_, '_> {
             _ => None,
         };
         match known {
-            Some(true) => {
-                self.define_value(Value::Pointer(p));
-                return Ok(());
-            }
+            Some(true) => return self.define_pointer(p),
             Some(false) => return self.define_of_type(vec![Comp::constant(64, 0)]),
             None => {}
         }

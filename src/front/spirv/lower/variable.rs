@@ -260,28 +260,68 @@ impl Lower<'_, '_> {
         if class != StorageClass::Function {
             return self.fail("a variable of a function has the storage class Function");
         }
-        let key = (self.instance, id);
-        let p = match self.variables.get(&key) {
+        let p = match self.variables.get(&(self.instance, id)) {
             Some(p) => p.clone(),
-            None => {
-                let p = if self.simple.contains(&id) {
-                    self.private_variable(id, to)?
-                } else {
-                    let top = self.tops.get(&self.instance).copied().unwrap_or(self.private);
-                    let (p, end) = self.private_memory(top, to)?;
-                    self.tops.insert(self.instance, end);
-                    self.private = self.private.max(end);
-                    p
-                };
-                self.variables.insert(key, p.clone());
-                p
-            }
+            None => self.frame_variable(self.instance, id, to)?,
         };
         if let Some(&init) = self.operands().get(1) {
             self.begin_with(&p, init)?;
         }
         self.define_value(Value::Pointer(p));
         Ok(())
+    }
+
+    /// A variable of a function where it is called, above what its callers use.
+    fn frame_variable(&mut self, instance: u32, id: u32, to: u32) -> R<Pointer> {
+        let p = if self.simple.contains(&id) {
+            self.private_variable(id, to)?
+        } else {
+            let top = self.tops.get(&instance).copied().unwrap_or(self.private);
+            let (p, end) = self.private_memory(top, to)?;
+            self.tops.insert(instance, end);
+            self.private = self.private.max(end);
+            p
+        };
+        self.variables.insert((instance, id), p.clone());
+        Ok(p)
+    }
+
+    /// What a parameter of a called function is: what the caller gives, or a copy of its own of that (`ByVal`).
+    pub(super) fn parameter(&mut self, callee: u32, param: u32, arg: u32, value: Value) -> R<Value> {
+        let ty = self.type_of(param)?;
+        let Some(&Type::Pointer { class: StorageClass::Function, to }) = self.m.ty(ty) else {
+            return Ok(value);
+        };
+        // Nobody sees what becomes of a copy that is made for this call alone: clang's wrappers pass on what they are given.
+        if !self.by_value(param) || self.by_value(arg) && self.m.uses(arg) == 1 {
+            return Ok(value);
+        }
+        let Value::Pointer(source) = value else {
+            return self.fail("a structure that is passed by value is at no known address");
+        };
+        let copy = self.frame_variable(callee, param, to)?;
+        self.copy_variable(&copy, &source)?;
+        Ok(Value::Pointer(copy))
+    }
+
+    fn by_value(&self, param: u32) -> bool {
+        self.m.decoration(param, Decoration::FuncParamAttr)
+            == Some(&[FunctionParameterAttribute::ByVal as u32])
+    }
+
+    /// Copies all that a pointer leads to.
+    fn copy_variable(&mut self, to: &Pointer, from: &Pointer) -> R<()> {
+        match (&to.place, &from.place) {
+            (&Place::Memory(to), &Place::Memory(from_mem)) => {
+                let size = self.m.info(from.to).map_or(0, |info| info.size);
+                self.e.copy(to, from_mem, Word::Imm(u32::try_from(size).unwrap_or(u32::MAX)));
+                Ok(())
+            }
+            _ => {
+                let comps = self.load_value(from, 0)?;
+                self.store_value(to, &comps, 0)
+            }
+        }
     }
 
     // ---- parameters of kernels
@@ -299,8 +339,7 @@ impl Lower<'_, '_> {
         let mut at = 0u32;
         for &param in &f.params {
             let ty = self.type_of(param)?;
-            let by_value = self.m.decoration(param, Decoration::FuncParamAttr)
-                == Some(&[FunctionParameterAttribute::ByVal as u32]);
+            let by_value = self.by_value(param);
             let pointee = match self.m.ty(ty) {
                 Some(&Type::Pointer { class, to }) => Some((class, to)),
                 _ => None,
@@ -327,13 +366,7 @@ impl Lower<'_, '_> {
             let value = match pointee {
                 Some((StorageClass::Function, to)) if by_value => {
                     let p = self.private_variable(param, to)?;
-                    match p.place {
-                        Place::Memory(mem) => self.e.copy(mem, place, Word::Imm(size)),
-                        _ => {
-                            let comps = self.load_value(&source, 0)?;
-                            self.store_value(&p, &comps, 0)?;
-                        }
-                    }
+                    self.copy_variable(&p, &source)?;
                     Value::Pointer(p)
                 }
                 Some((class, to)) => {

@@ -3,7 +3,7 @@
 use nvir::diag::Fault;
 use nvir::front::spirv::{NoModule, listing};
 use nvir::{Chip, CompileError, Compiler, Options, Shader, Source};
-use spirv::Op;
+use spirv::{Decoration, Op};
 
 /// A module of `spirv-fixtures`, as words.
 fn module(name: &str) -> Vec<u32> {
@@ -229,6 +229,160 @@ fn types_that_are_too_large_are_refused() {
     refused(&raised(data), Fault::Input, "larger than 4 GiB");
 }
 
+/// The instruction before which declarations end.
+fn declared(insts: &[Vec<u32>]) -> usize {
+    position(insts, Op::Function)
+}
+
+#[test]
+fn entry_points_have_names_of_their_own_and_list_variables() {
+    let twice = edited("cf-phi-swap", |insts| {
+        let n = position(insts, Op::EntryPoint);
+        insts.insert(n, insts[n].clone());
+    });
+    refused(&twice, Fault::Input, "two entry points `main`");
+    let other = edited("cf-phi-swap", |insts| {
+        let void = insts[position(insts, Op::TypeVoid)][1];
+        let n = position(insts, Op::EntryPoint);
+        *insts[n].last_mut().expect("it lists a variable") = void;
+    });
+    refused(&other, Fault::Input, "which is no variable");
+}
+
+#[test]
+fn what_lies_in_buffers_says_where() {
+    let without = |decoration: Decoration, op: Op, at: usize| {
+        edited("row-major", |insts| insts.retain(|i| !(is(i, op) && i[at] == decoration as u32)))
+    };
+    refused(&without(Decoration::Offset, Op::MemberDecorate, 3), Fault::Input, "has no Offset");
+    refused(&without(Decoration::MatrixStride, Op::MemberDecorate, 3), Fault::Input, "has no MatrixStride");
+    refused(&without(Decoration::ArrayStride, Op::Decorate, 2), Fault::Input, "has no ArrayStride");
+}
+
+#[test]
+fn decorations_of_members_name_members() {
+    let beyond = edited("row-major", |insts| {
+        let n = position(insts, Op::MemberDecorate);
+        let mut further = insts[n].clone();
+        further[2] = 77;
+        insts.insert(n, further);
+    });
+    refused(&beyond, Fault::Input, "has no member 77");
+    let none = edited("row-major", |insts| {
+        let void = insts[position(insts, Op::TypeVoid)][1];
+        let n = position(insts, Op::MemberDecorate);
+        let mut other = insts[n].clone();
+        other[1] = void;
+        insts.insert(n, other);
+    });
+    refused(&none, Fault::Input, "is no structure");
+}
+
+#[test]
+fn members_and_elements_do_not_overlap() {
+    let int = |insts: &[Vec<u32>]| insts[position(insts, Op::TypeInt)][1];
+    let overlap = edited("cf-phi-swap", |insts| {
+        let n = position(insts, Op::TypeVoid);
+        let offset = Decoration::Offset as u32;
+        let int = int(insts);
+        insts.insert(n, inst(Op::MemberDecorate, &[4001, 0, offset, 4]));
+        insts.insert(n, inst(Op::MemberDecorate, &[4001, 1, offset, 4]));
+        insts.insert(declared(insts), inst(Op::TypeStruct, &[4001, int, int]));
+    });
+    refused(&raised(overlap), Fault::Input, "members of the structure overlap");
+    let narrow = edited("cf-phi-swap", |insts| {
+        let n = position(insts, Op::TypeVoid);
+        let int = int(insts);
+        insts.insert(n, inst(Op::Decorate, &[4002, Decoration::ArrayStride as u32, 4]));
+        let at = declared(insts);
+        insts.insert(at, inst(Op::Constant, &[int, 4000, 3]));
+        insts.insert(at + 1, inst(Op::TypeArray, &[4001, int, 4000]));
+        insts.insert(at + 2, inst(Op::TypeArray, &[4002, 4001, 4000]));
+    });
+    refused(&raised(narrow), Fault::Input, "less than its elements' size");
+}
+
+#[test]
+fn a_variable_begins_with_a_value_of_its_type() {
+    let data = edited("cf-phi-swap", |insts| {
+        let (int, void) = (insts[position(insts, Op::TypeInt)][1], insts[position(insts, Op::TypeVoid)][1]);
+        assert_ne!(int, void);
+        let private = spirv::StorageClass::Private as u32;
+        let at = declared(insts);
+        insts.insert(at, inst(Op::TypeBool, &[4000]));
+        insts.insert(at + 1, inst(Op::ConstantTrue, &[4000, 4001]));
+        insts.insert(at + 2, inst(Op::TypePointer, &[4002, private, int]));
+        insts.insert(at + 3, inst(Op::Variable, &[4002, 4003, private, 4001]));
+    });
+    // A bool type may be there already, which is no matter.
+    refused(&raised(data), Fault::Input, "begins with a value of another type");
+}
+
+#[test]
+fn memory_semantics_have_one_order() {
+    let data = edited("cf-phi-swap", |insts| {
+        let int = insts[position(insts, Op::TypeInt)][1];
+        let at = declared(insts);
+        insts.insert(at, inst(Op::Constant, &[int, 4000, 2 | 4 | 64]));
+        insts.insert(at, inst(Op::Constant, &[int, 4001, 1]));
+        let n = position(insts, Op::Return);
+        insts.insert(n, inst(Op::MemoryBarrier, &[4001, 4000]));
+    });
+    refused(&raised(data), Fault::Input, "more than one order");
+}
+
+#[test]
+fn calls_that_double_are_refused_before_they_are_taken_apart() {
+    /// Functions that call the one before twice.
+    const DEPTH: u32 = 60;
+    let data = edited("cf-phi-swap", |insts| {
+        let function = insts[position(insts, Op::Function)].clone();
+        let (void, ty) = (function[1], function[4]);
+        let n = position(insts, Op::Return);
+        insts.insert(n, inst(Op::FunctionCall, &[void, 6000, 4000 + DEPTH]));
+        for k in 0..=DEPTH {
+            insts.push(inst(Op::Function, &[void, 4000 + k, 0, ty]));
+            insts.push(inst(Op::Label, &[4100 + k]));
+            for half in (0..2).take_while(|_| k > 0) {
+                insts.push(inst(Op::FunctionCall, &[void, 4200 + 2 * k + half, 3999 + k]));
+            }
+            insts.push(inst(Op::Return, &[]));
+            insts.push(inst(Op::FunctionEnd, &[]));
+        }
+    });
+    refused(&raised(data), Fault::Unsupported, "when calls are taken apart");
+}
+
+#[test]
+fn loops_that_nest_too_deep_are_refused() {
+    // Loops in a kernel's blocks: each header goes on to the next or to its way out, which goes back to the one around.
+    const DEPTH: u32 = 1100;
+    let data = edited("kernel-unstructured-exits", |insts| {
+        let bool_type = insts[position(insts, Op::TypeBool)][1];
+        let at = declared(insts);
+        insts.insert(at, inst(Op::Undef, &[bool_type, 4000]));
+        let start = position(insts, Op::Label);
+        let end = start + position(&insts[start..], Op::FunctionEnd);
+        let label = insts[start][1];
+        let mut body = vec![inst(Op::Label, &[label]), inst(Op::Branch, &[4001])];
+        for k in 1..=DEPTH {
+            let (inner, out) = (4000 + k + 1, 6000 + k);
+            let inner = if k == DEPTH { out } else { inner };
+            body.push(inst(Op::Label, &[4000 + k]));
+            body.push(inst(Op::BranchConditional, &[4000, inner, out]));
+        }
+        for k in (1..=DEPTH).rev() {
+            body.push(inst(Op::Label, &[6000 + k]));
+            let behind = if k == 1 { 8000 } else { 6000 + k - 1 };
+            body.push(inst(Op::BranchConditional, &[4000, 4000 + k, behind]));
+        }
+        body.push(inst(Op::Label, &[8000]));
+        body.push(inst(Op::Return, &[]));
+        insts.splice(start..end, body);
+    });
+    refused(&raised(data), Fault::Unsupported, "loops nest more than 1023 deep");
+}
+
 #[test]
 fn a_store_to_an_input_is_refused() {
     let data = edited("cf-phi-swap", |insts| {
@@ -249,4 +403,15 @@ fn specialisation_constants_size_the_block() {
     assert!(e.to_string().contains("at least 1"), "{e}");
     let e = compile_with(&data, None, options(1 << 20)).map(|_| ()).unwrap_err();
     assert!(e.to_string().contains("block"), "{e}");
+}
+
+#[test]
+fn errors_show_the_line_of_the_source() {
+    let data = edited("groups-debug", |insts| {
+        let line = insts.iter().rposition(|i| is(i, Op::Line)).expect("it has lines");
+        let n = line + position(&insts[line..], Op::IMul);
+        insts[n][0] = Op::FMul as u32;
+    });
+    refused(&data, Fault::Input, "= OpFMul %");
+    refused(&data, Fault::Input, "; köln/α.comp:11 ;");
 }
