@@ -31,7 +31,7 @@ use std::process::ExitCode;
   nvir compile shaders/*.tgsi --emit cubin -o out
   nvir compile k.nir --passes dce,fold --emit ir --time-passes")]
 pub(crate) struct Args {
-    /// .tgsi, .nir or .ir text; `-` is standard input
+    /// .tgsi, .nir or .ir text, or a SPIR-V module; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// gf100, gk104 or gk110; also nvc0, nve4, nvf0; sm_20, sm_30, sm_35
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// The input's language, where its name does not tell
-    #[arg(long, value_parser = common::language, value_name = "tgsi|nir|ir")]
+    #[arg(long, value_parser = common::language, value_name = "tgsi|nir|ir|spv")]
     format: Option<Language>,
     /// What to write
     #[arg(long, default_value = "sass", value_name = "FORM", help_heading = "Output")]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Whether a file is a program by its name: text that is compiled, or machine code.
 pub(crate) fn is_program(path: &Path) -> bool {
-    Language::of(path).is_some() || input::ends_in(path, &["sass", "cubin", "hex", "spv"])
+    Language::of(path).is_some() || input::ends_in(path, &["sass", "cubin", "hex"])
 }
 
 /// What a command that reads fixtures says of a program.

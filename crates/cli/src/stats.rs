@@ -158,12 +158,14 @@ pub(crate) fn run(a: Args) -> ExitCode {
     if let Some(e) = limits.iter().find_map(|&limit| compiler(limit).check().err()) {
         return common::usage(e);
     }
-    let files = match common::find(&a.paths, ".tgsi or .nir file", &|f| input::ends_in(f, &["tgsi", "nir"])) {
+    let files = match common::find(&a.paths, ".tgsi, .nir or .spv file", &|f| {
+        input::ends_in(f, &["tgsi", "nir", "spv"])
+    }) {
         Ok(f) => f,
         Err(code) => return code,
     };
     if let Some(other) = files.iter().find(|f| Language::of(f).is_none()) {
-        return common::fault_in(other, "expected a .tgsi, .nir or .ir file, or a folder");
+        return common::fault_in(other, "expected a .tgsi, .nir, .spv or .ir file, or a folder");
     }
     if let Err(code) = output::not_an_input(a.output.as_deref(), &files) {
         return code;
