@@ -228,7 +228,9 @@ impl Lower<'_, '_> {
                     Op::UMulExtended => (N::Imul, N::UmulHigh),
                     _ => (N::Imul, N::ImulHigh),
                 };
-                if self.type_of(x[0])? != self.type_of(x[1])? {
+                let source = self.type_of(x[0])?;
+                let member = |n| self.m.part(ty, n).and_then(|part| self.m.shape(part));
+                if source != self.type_of(x[1])? || (0..2).any(|n| member(n) != self.m.shape(source)) {
                     return self.fail("the operands have different types");
                 }
                 let mut comps = Vec::new();

@@ -347,6 +347,9 @@ impl Lower<'_, '_> {
         if args.len() != function.params.len() {
             return self.fail("the call has not as many arguments as the function has parameters");
         }
+        if self.m.code.insts[function.at].ty != self.ty() {
+            return self.fail("the call has another type than the function's result");
+        }
         let mut values = Vec::new();
         for (&arg, &param) in args.iter().zip(&function.params) {
             if self.type_of(arg)? != self.type_of(param)? {

@@ -57,6 +57,18 @@ fn of_integers(n: N) -> bool {
     )
 }
 
+/// Operands of an operation on components.
+pub(super) fn operands_of(n: N) -> usize {
+    match n {
+        N::Flrp | N::Ffma | N::Umad24 => 3,
+        N::Fmin | N::Fmax | N::Umin | N::Umax | N::Imin | N::Imax | N::Fpow | N::Fdiv => 2,
+        N::UabsIsub | N::UabsUsub | N::IaddSat | N::UaddSat | N::IsubSat | N::UsubSat => 2,
+        N::Ihadd | N::Uhadd | N::Irhadd | N::Urhadd | N::ImulHigh | N::UmulHigh => 2,
+        N::Urol | N::Imul24 | N::Umul24 => 2,
+        _ => 1,
+    }
+}
+
 impl Lower<'_, '_> {
     pub(super) fn glsl(&mut self, number: u32, x: &[u32]) -> R<()> {
         let Some(g) = G::from_u32(number) else {
@@ -66,21 +78,24 @@ impl Lower<'_, '_> {
             return self.fail("the instruction has operands");
         }
         if let Some(n) = single(g) {
-            let f = self.numbers(x, of_integers(n))?;
+            let f = self.numbers(x, operands_of(n), of_integers(n))?;
             let comps = self.each(&f, |this, c| this.lane(n, f.bits, f.bits, c))?;
-            return self.define(comps);
+            return self.define_numbers(f.bits, comps);
         }
-        if let Some(comps) = self.packing(g, x)? {
-            return self.define(comps);
+        if let Some((bits, comps)) = self.packing(g, x)? {
+            return self.define_numbers(bits, comps);
         }
-        if let Some(comps) = self.functions(g, x)? {
-            return self.define(comps);
+        if let Some((bits, comps)) = self.functions(g, x)? {
+            return self.define_numbers(bits, comps);
         }
         match g {
-            G::Determinant | G::MatrixInverse => self.matrix(g, x[0]),
+            G::Determinant | G::MatrixInverse if x.len() == 1 => self.matrix(g, x[0]),
             G::Modf | G::Frexp => self.through_pointer(g, x),
             G::ModfStruct | G::FrexpStruct => {
-                let f = self.numbers(x, false)?;
+                let f = self.numbers(x, 1, false)?;
+                if self.m.part(self.ty(), 0) != Some(self.type_of(x[0])?) {
+                    return self.fail("the result's first member has another type than the operand");
+                }
                 let (a, b) = self.parts(g, &f)?;
                 self.define([a, b].concat())
             }
@@ -88,8 +103,11 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Operands of the result's size: numbers of one kind. Scalars stand for vectors nowhere.
-    pub(super) fn numbers(&mut self, x: &[u32], integers: bool) -> R<Floats> {
+    /// Operands, as many as wanted, of one size: numbers of one kind. Scalars stand for vectors nowhere.
+    pub(super) fn numbers(&mut self, x: &[u32], wanted: usize, integers: bool) -> R<Floats> {
+        if x.len() != wanted {
+            return self.fail(format!("the instruction has {} operands instead of {wanted}", x.len()));
+        }
         let mut f = Floats { bits: 0, args: Vec::new() };
         for &id in x {
             let ty = self.type_of(id)?;
@@ -134,7 +152,7 @@ impl Lower<'_, '_> {
     }
 
     /// Functions of components by formulas, and of vectors; `None`: it is neither.
-    fn functions(&mut self, g: G, x: &[u32]) -> R<Option<Vec<Comp>>> {
+    fn functions(&mut self, g: G, x: &[u32]) -> R<Option<(u8, Vec<Comp>)>> {
         let integers = matches!(g, G::UClamp | G::SClamp);
         let vectors = matches!(
             g,
@@ -172,8 +190,8 @@ impl Lower<'_, '_> {
             return Ok(None);
         }
         if g == G::Ldexp {
-            let f = self.numbers(&x[..1], false)?;
-            let e = self.numbers(x.get(1..2).unwrap_or_default(), true)?;
+            let f = self.numbers(&x[..1], 1, false)?;
+            let e = self.numbers(&x[1..], 1, true)?;
             let exponents = e.args.first().cloned().unwrap_or_else(|| [].into());
             if exponents.len() != f.args[0].len() || e.bits != 32 {
                 return self.missing("an exponent of other than 32 bits is");
@@ -182,19 +200,16 @@ impl Lower<'_, '_> {
             for (&a, &n) in f.args[0].iter().zip(exponents.iter()) {
                 comps.push(self.f2(N::Ldexp, f.bits, a, n)?);
             }
-            return Ok(Some(comps));
+            return Ok(Some((f.bits, comps)));
         }
-        let f = self.numbers(x, integers)?;
         let wanted = match g {
             G::Atan2 | G::Step => 2,
             G::FClamp | G::UClamp | G::SClamp | G::NClamp | G::SmoothStep => 3,
             _ => 1,
         };
-        if f.args.len() != wanted {
-            return self.fail(format!("{g:?} has {wanted} operands"));
-        }
+        let f = self.numbers(x, wanted, integers)?;
         let b = f.bits;
-        self.each(&f, |this, c| this.function(g, b, c)).map(Some)
+        self.each(&f, |this, c| this.function(g, b, c)).map(|comps| Some((b, comps)))
     }
 
     fn function(&mut self, g: G, b: u8, c: &[Comp]) -> R<Comp> {
@@ -369,24 +384,21 @@ impl Lower<'_, '_> {
         })
     }
 
-    fn geometric(&mut self, g: G, x: &[u32]) -> R<Vec<Comp>> {
+    fn geometric(&mut self, g: G, x: &[u32]) -> R<(u8, Vec<Comp>)> {
         let vectors = if g == G::Refract { x.len() - 1 } else { x.len() };
-        let f = self.numbers(&x[..vectors], false)?;
         let wanted = match g {
             G::Length | G::Normalize => 1,
             G::FaceForward => 3,
             _ => 2,
         };
-        if f.args.len() != wanted {
-            return self.fail(format!("{g:?} has not these operands"));
-        }
+        let f = self.numbers(&x[..vectors], wanted, false)?;
         let (b, a) = (f.bits, f.args[0].clone());
         let second = f.args.get(1).cloned().unwrap_or_else(|| a.clone());
         let exact = self.exact_here();
         let map2 = |this: &mut Self, n, x: &[Comp], y: &[Comp]| -> R<Vec<Comp>> {
             x.iter().zip(y).map(|(&x, &y)| this.f2(n, b, x, y)).collect()
         };
-        Ok(match g {
+        let comps = match g {
             G::Length | G::Distance => {
                 let v = if g == G::Distance { map2(self, N::Fsub, &a, &second)? } else { a.to_vec() };
                 vec![self.length(&v, b)?]
@@ -420,7 +432,7 @@ impl Lower<'_, '_> {
                 // k = 1 - eta^2 (1 - dot(N, I)^2); eta I - (eta dot(N, I) + sqrt(k)) N, or 0
                 let eta = self.scalar(x[2])?;
                 let one = self.float_constant(1.0, b);
-                if !eta.fits(b) {
+                if self.shape_of(self.type_of(x[2])?)?.bits != b {
                     return self.fail("the ratio has other bits than the vectors");
                 }
                 let d = self.e.dot(b, exact, &second, &a);
@@ -442,7 +454,8 @@ impl Lower<'_, '_> {
                 }
                 out
             }
-        })
+        };
+        Ok((b, comps))
     }
 
     pub(super) fn length(&mut self, v: &[Comp], b: u8) -> R<Comp> {
@@ -475,7 +488,7 @@ impl Lower<'_, '_> {
             .collect()
     }
 
-    fn packing(&mut self, g: G, x: &[u32]) -> R<Option<Vec<Comp>>> {
+    fn packing(&mut self, g: G, x: &[u32]) -> R<Option<(u8, Vec<Comp>)>> {
         let (n, count, integers) = match g {
             G::PackSnorm4x8 => (N::PackSnorm, 4, false),
             G::PackUnorm4x8 => (N::PackUnorm, 4, false),
@@ -488,28 +501,30 @@ impl Lower<'_, '_> {
             G::UnpackUnorm2x16 => (N::UnpackUnorm, 2, true),
             G::UnpackHalf2x16 => (N::UnpackHalf, 2, true),
             G::PackDouble2x32 => {
-                let f = self.numbers(&x[..1], true)?;
+                let f = self.numbers(x, 1, true)?;
                 return match f.args[0][..] {
-                    [Comp::Word(lo), Comp::Word(hi)] if f.bits == 32 => Ok(Some(vec![Comp::Wide(lo, hi)])),
+                    [Comp::Word(lo), Comp::Word(hi)] if f.bits == 32 => {
+                        Ok(Some((64, vec![Comp::Wide(lo, hi)])))
+                    }
                     _ => self.fail("the operand is no vector of two words"),
                 };
             }
             G::UnpackDouble2x32 => {
-                let f = self.numbers(&x[..1], false)?;
+                let f = self.numbers(x, 1, false)?;
                 return match f.args[0][..] {
-                    [Comp::Wide(lo, hi)] => Ok(Some(vec![Comp::Word(lo), Comp::Word(hi)])),
+                    [Comp::Wide(lo, hi)] => Ok(Some((32, vec![Comp::Word(lo), Comp::Word(hi)]))),
                     _ => self.fail("the operand is no double"),
                 };
             }
             _ => return Ok(None),
         };
-        let f = self.numbers(&x[..1], integers)?;
+        let f = self.numbers(x, 1, integers)?;
         let expected = if integers { 1 } else { count };
         if f.bits != 32 || f.args[0].len() != expected {
             return self.fail("the operand has another size");
         }
         match self.e.horizontal(n, 32, 32, count as u8, self.exact, &[&f.args[0]]) {
-            Some(comps) => Ok(Some(comps.to_vec())),
+            Some(comps) => Ok(Some((32, comps.to_vec()))),
             None => self.missing(format!("{g:?} is")),
         }
     }
@@ -540,11 +555,20 @@ impl Lower<'_, '_> {
         if x.len() != 2 {
             return self.fail(format!("{g:?} has two operands"));
         }
-        let f = self.numbers(&x[..1], false)?;
+        let f = self.numbers(&x[..1], 1, false)?;
         let (a, b) = self.parts(g, &f)?;
-        let p = self.pointer(x[1])?;
-        self.store_value(&p, &b, 0)?;
-        self.define(a)
+        let bits = if g == G::Frexp { 32 } else { f.bits };
+        self.store_numbers(x[1], bits, &b)?;
+        self.define_numbers(f.bits, a)
+    }
+
+    /// Stores through a pointer to a scalar or vector whose components have so many bits.
+    pub(super) fn store_numbers(&mut self, pointer: u32, bits: u8, comps: &[Comp]) -> R<()> {
+        let p = self.pointer(pointer)?;
+        if self.m.shape(p.to).is_none_or(|shape| shape.bits != bits) {
+            return self.fail("the pointer leads to another type than the value's");
+        }
+        self.store_value(&p, comps, 0)
     }
 
     fn matrix(&mut self, g: G, id: u32) -> R<()> {
@@ -563,7 +587,10 @@ impl Lower<'_, '_> {
         if g == G::Determinant {
             let all: Vec<usize> = (0..n).collect();
             let d = self.determinant(&at, &all, &all, bits)?;
-            return self.define(vec![d]);
+            return self.define_numbers(bits, vec![d]);
+        }
+        if self.ty() != ty {
+            return self.fail("the result has another type than the matrix");
         }
         // The transposed matrix of cofactors over the determinant.
         let mut cofactors = vec![Comp::constant(bits, 0); n * n];

@@ -412,6 +412,9 @@ impl Lower<'_, '_> {
             Some(Type::Pointer { .. }) => 64,
             _ => return self.fail("atomic operations are on numbers"),
         };
+        if self.m.shape(p.to).is_some_and(|shape| shape != Shape::scalar(bits)) {
+            return self.fail("the result has another type than what the pointer leads to");
+        }
         mem.align = mem.align.strongest(Align::multiple_of(u32::from(bits) / 8));
         self.check_class(&mem, "an atomic operation")?;
         let semantics = self.constant(x[2])?;

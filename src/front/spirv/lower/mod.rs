@@ -239,12 +239,28 @@ impl<'a> Lower<'a, '_> {
 
     /// Makes the result of the instruction known.
     fn define(&mut self, comps: Vec<Comp>) -> R<()> {
-        let expected = self.m.info(self.ty()).map_or(0, |info| info.comps);
-        if expected as usize != comps.len() {
+        let fits = match self.m.shape(self.ty()) {
+            Some(shape) => {
+                usize::from(shape.comps) == comps.len() && comps.iter().all(|c| c.fits(shape.bits))
+            }
+            None => {
+                let widths = self.widths(self.ty())?;
+                widths.len() == comps.len() && widths.iter().zip(&comps).all(|(&bits, c)| c.fits(bits))
+            }
+        };
+        if !fits {
             return self.fail(format!("the operands do not make a {}", self.m.type_name(self.ty())));
         }
         self.define_value(Value::Comps(comps.into()));
         Ok(())
+    }
+
+    /// The same of a scalar or vector whose components have so many bits.
+    fn define_numbers(&mut self, bits: u8, comps: Vec<Comp>) -> R<()> {
+        if self.m.shape(self.ty()).is_none_or(|shape| shape.bits != bits) {
+            return self.fail(format!("the operands do not make a {}", self.m.type_name(self.ty())));
+        }
+        self.define(comps)
     }
 
     fn define_value(&mut self, value: Value) {

@@ -2,13 +2,12 @@
 //!
 //! Functions that ask for precision which the hardware has not are refused by name.
 
-use super::glsl::Floats;
+use super::glsl::{Floats, operands_of};
 use super::pointer::{Place, Pointer};
 use super::{Lower, R};
 use crate::front::common::emit::memory::forward;
 use crate::front::common::emit::op::Op as N;
 use crate::front::common::emit::value::{Comp, Shape, Word};
-use crate::front::spirv::types::Type;
 use crate::ir::{Align, Cond, MemRef, Op as IrOp, Rnd, Type as IrType};
 use spirv::OpenclStd100Op as Cl;
 use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2, PI};
@@ -102,14 +101,14 @@ impl Lower<'_, '_> {
             return self.fail("the instruction has operands");
         }
         if let Some(n) = of_integers(op) {
-            let f = self.numbers(x, true)?;
+            let f = self.numbers(x, operands_of(n), true)?;
             let comps = self.each(&f, |this, c| this.lane(n, f.bits, f.bits, c))?;
-            return self.define(comps);
+            return self.define_numbers(f.bits, comps);
         }
         if let Some(n) = of_floats(op) {
-            let f = self.numbers(x, false)?;
+            let f = self.numbers(x, operands_of(n), false)?;
             let comps = self.each(&f, |this, c| this.lane(n, f.bits, f.bits, c))?;
-            return self.define(comps);
+            return self.define_numbers(f.bits, comps);
         }
         match op {
             Cl::s_clamp
@@ -122,13 +121,17 @@ impl Lower<'_, '_> {
             | Cl::s_mad24
             | Cl::s_mad_sat
             | Cl::u_mad_sat => {
-                let f = self.numbers(x, true)?;
+                let wanted = if matches!(op, Cl::clz | Cl::ctz | Cl::popcount) { 1 } else { 3 };
+                let f = self.numbers(x, wanted, true)?;
                 let comps = self.each(&f, |this, c| this.integer(op, f.bits, c))?;
-                self.define(comps)
+                self.define_numbers(f.bits, comps)
             }
             Cl::s_upsample | Cl::u_upsample => {
-                let f = self.numbers(x, true)?;
+                let f = self.numbers(x, 2, true)?;
                 let to = 2 * f.bits;
+                if to > 64 {
+                    return self.fail("there are no integers of 128 bits");
+                }
                 let comps = self.each(&f, |this, c| {
                     let high = this.e.resize(c[0], f.bits, to, false);
                     let low = this.e.resize(c[1], f.bits, to, false);
@@ -137,7 +140,7 @@ impl Lower<'_, '_> {
                     let high = this.e.shift(IrOp::Shl, to, false, high, by);
                     Ok(this.e.bitwise(IrOp::Or, to, high, low))
                 })?;
-                self.define(comps)
+                self.define_numbers(to, comps)
             }
             Cl::bitselect | Cl::select => self.choice(op, x),
             Cl::shuffle | Cl::shuffle2 => self.shuffled(op, x),
@@ -158,18 +161,18 @@ impl Lower<'_, '_> {
             | Cl::cross => self.vectors(op, x),
             Cl::fract | Cl::modf | Cl::frexp => self.both_parts(op, x),
             Cl::ldexp => {
-                let f = self.numbers(&x[..1], false)?;
-                let n = self.numbers(x.get(1..2).unwrap_or_default(), true)?;
+                let f = self.numbers(&x[..1], 1, false)?;
+                let n = self.numbers(&x[1..], 1, true)?;
                 let same = n.args.first().is_some_and(|a| a.len() == f.args[0].len()) && n.bits == 32;
                 if !same {
                     return self.fail("the exponents do not fit the numbers");
                 }
                 let args = Floats { bits: f.bits, args: vec![f.args[0].clone(), n.args[0].clone()] };
                 let comps = self.each(&args, |this, c| this.lane(N::Ldexp, f.bits, f.bits, c))?;
-                self.define(comps)
+                self.define_numbers(f.bits, comps)
             }
             Cl::ilogb => {
-                let f = self.numbers(x, false)?;
+                let f = self.numbers(x, 1, false)?;
                 let comps = self.each(&f, |this, c| {
                     let n = this.lane(N::FrexpExp, 32, f.bits, c)?;
                     let n = this.e.op2(IrOp::Add, IrType::U32, n.word(), u32::MAX);
@@ -181,19 +184,16 @@ impl Lower<'_, '_> {
                     // FP_ILOGB0 of clang's headers.
                     Ok(Comp::Word(this.e.select(zero, Word::Imm(i32::MIN as u32), n)))
                 })?;
-                self.define(comps)
+                self.define_numbers(32, comps)
             }
             Cl::printf => self.missing("printf is"),
             _ => {
                 let Some(wanted) = by_formula(op) else {
                     return self.missing(format!("{op:?} as exact as OpenCL asks is"));
                 };
-                let f = self.numbers(x, false)?;
-                if f.args.len() != wanted {
-                    return self.fail(format!("{op:?} has {wanted} operands"));
-                }
+                let f = self.numbers(x, wanted, false)?;
                 let comps = self.each(&f, |this, c| this.real(op, f.bits, c))?;
-                self.define(comps)
+                self.define_numbers(f.bits, comps)
             }
         }
     }
@@ -401,7 +401,11 @@ impl Lower<'_, '_> {
             return self.fail("the instruction has other operands");
         }
         let mut all = Vec::new();
+        let bits = self.shape_of(self.type_of(x[0])?)?.bits;
         for &id in &x[..sources] {
+            if self.shape_of(self.type_of(id)?)?.bits != bits {
+                return self.fail("the vectors have components of other bits");
+            }
             all.extend(self.comps(id)?.iter().copied());
         }
         let mask_bits = self.shape_of(self.type_of(x[sources])?)?.bits;
@@ -423,12 +427,15 @@ impl Lower<'_, '_> {
             }
             comps.push(chosen);
         }
-        self.define(comps)
+        self.define_numbers(bits, comps)
     }
 
-    /// The memory that lies so many strides behind a pointer.
-    fn at_offset(&mut self, pointer: u32, offset: u32, stride: u32, align: u32) -> R<MemRef> {
+    /// The memory that lies so many strides behind a pointer to numbers of so many bits.
+    fn at_offset(&mut self, pointer: u32, bits: u8, offset: u32, stride: u32, align: u32) -> R<MemRef> {
         let p: Pointer = self.pointer(pointer)?;
+        if self.m.shape(p.to) != Some(Shape::scalar(bits)) {
+            return self.fail("the pointer does not lead to a scalar of the vector's type");
+        }
         let Place::Memory(mut mem) = p.place else {
             return self.fail("the pointer leads to no memory");
         };
@@ -448,13 +455,13 @@ impl Lower<'_, '_> {
         let count = u32::from(shape.comps);
         if op == Cl::vloadn {
             let size = u32::from(shape.bits) / 8;
-            let mem = self.at_offset(x[1], x[0], size * count, size.max(1))?;
+            let mem = self.at_offset(x[1], shape.bits, x[0], size * count, size.max(1))?;
             let comps = self.e.load(mem, shape).to_vec();
             return self.define(comps);
         }
         let aligned = op == Cl::vloada_halfn;
         let stride = if aligned { 2 * count.next_power_of_two() } else { 2 * count };
-        let mem = self.at_offset(x[1], x[0], stride, if aligned { stride } else { 2 })?;
+        let mem = self.at_offset(x[1], 16, x[0], stride, if aligned { stride } else { 2 })?;
         let halves = self.e.load(mem, Shape { bits: 16, comps: shape.comps });
         let comps = halves.iter().map(|&c| self.e.float_resize(c, 16, shape.bits, Rnd::Near)).collect();
         self.define(comps)
@@ -469,7 +476,7 @@ impl Lower<'_, '_> {
         let count = u32::from(shape.comps);
         if op == Cl::vstoren {
             let size = u32::from(shape.bits) / 8;
-            let mem = self.at_offset(x[2], x[1], size * count, size.max(1))?;
+            let mem = self.at_offset(x[2], shape.bits, x[1], size * count, size.max(1))?;
             self.e.store(mem, shape, &data, u16::MAX);
             return Ok(());
         }
@@ -488,14 +495,15 @@ impl Lower<'_, '_> {
         };
         let aligned = matches!(op, Cl::vstorea_halfn | Cl::vstorea_halfn_r);
         let stride = if aligned { 2 * count.next_power_of_two() } else { 2 * count };
-        let mem = self.at_offset(x[2], x[1], stride, if aligned { stride } else { 2 })?;
+        let mem = self.at_offset(x[2], 16, x[1], stride, if aligned { stride } else { 2 })?;
         let halves: Vec<Comp> = data.iter().map(|&c| self.e.float_resize(c, shape.bits, 16, rnd)).collect();
         self.e.store(forward(mem, 0), Shape { bits: 16, comps: shape.comps }, &halves, u16::MAX);
         Ok(())
     }
 
     fn vectors(&mut self, op: Cl, x: &[u32]) -> R<()> {
-        let f = self.numbers(x, false)?;
+        let wanted = if matches!(op, Cl::distance | Cl::fast_distance | Cl::cross) { 2 } else { 1 };
+        let f = self.numbers(x, wanted, false)?;
         let (b, a) = (f.bits, f.args[0].clone());
         let comps = match (op, f.args.get(1)) {
             (Cl::length | Cl::fast_length, None) => vec![self.length(&a, b)?],
@@ -514,7 +522,7 @@ impl Lower<'_, '_> {
             }
             _ => return self.fail("the instruction has other operands"),
         };
-        self.define(comps)
+        self.define_numbers(b, comps)
     }
 
     /// Functions that give one part, and write the other through a pointer.
@@ -522,7 +530,7 @@ impl Lower<'_, '_> {
         if x.len() != 2 {
             return self.fail("the instruction has two operands");
         }
-        let f = self.numbers(&x[..1], false)?;
+        let f = self.numbers(&x[..1], 1, false)?;
         let b = f.bits;
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for &a in f.args[0].iter() {
@@ -561,11 +569,8 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        let p = self.pointer(x[1])?;
-        if !matches!(self.m.ty(p.to), Some(Type::Int { .. } | Type::Float { .. } | Type::Vector { .. })) {
-            return self.fail("the pointer leads to no number");
-        }
-        self.store_value(&p, &second, 0)?;
-        self.define(first)
+        let second_bits = if op == Cl::frexp { 32 } else { b };
+        self.store_numbers(x[1], second_bits, &second)?;
+        self.define_numbers(b, first)
     }
 }
