@@ -225,6 +225,23 @@ fn slots(g: &mut Graphics, chip: Chip, interface: &Interface) {
         .collect();
 }
 
+/// NVC0_3D_TESS_MODE. Lines are connected by the bit that otherwise says clockwise.
+fn tess_mode(domain: Domain, tess: &TessInfo) -> u32 {
+    const CW: u32 = 0x100;
+    const CONNECTED: u32 = 0x200;
+    let (domain, connected, cw) = match domain {
+        Domain::Isolines => (0, CW, 0),
+        Domain::Triangles => (1, CONNECTED, CW),
+        Domain::Quads => (2, CONNECTED, CW),
+    };
+    let spacing = match tess.spacing {
+        Some(Spacing::FractionalOdd) => 0x10,
+        Some(Spacing::FractionalEven) => 0x20,
+        Some(Spacing::Equal) | None => 0,
+    };
+    domain | spacing | if tess.point_mode { 0 } else { connected } | if tess.ccw { 0 } else { cw }
+}
+
 fn driver(g: &mut Graphics, interface: &Interface) {
     let p = &interface.properties;
     let bits = |n: u8| ((1u32 << n.min(8)) - 1) as u8;
@@ -239,24 +256,6 @@ fn driver(g: &mut Graphics, interface: &Interface) {
     let reads = |s: Semantic| interface.system.contains(&s);
     g.needs_vertex_id = interface.stage == Stage::Vertex && reads(Semantic::VertexId);
     g.needs_draw_parameters = p.draw_parameters != 0;
-    g.tess_mode = (p.tess_domain != 0).then(|| {
-        // NVC0_3D_TESS_MODE. Lines are connected by the bit that otherwise says clockwise.
-        const CW: u32 = 0x100;
-        const CONNECTED: u32 = 0x200;
-        let (domain, connected) = match p.tess_domain {
-            1 => (1, CONNECTED),
-            2 => (2, CONNECTED),
-            _ => (0, CW),
-        };
-        let spacing = match p.tess_spacing {
-            2 => 0x10,
-            3 => 0x20,
-            _ => 0,
-        };
-        let connected = if p.tess_points == 0 { connected } else { 0 };
-        let winding = if p.tess_cw != 0 && domain != 0 { CW } else { 0 };
-        domain | spacing | connected | winding
-    });
     g.tess = TessInfo {
         vertices_out: p.vertices_out.min(255) as u8,
         domain: match p.tess_domain {
@@ -274,6 +273,7 @@ fn driver(g: &mut Graphics, interface: &Interface) {
         ccw: p.tess_domain != 0 && p.tess_cw == 0,
         point_mode: p.tess_points != 0,
     };
+    g.tess_mode = g.tess.domain.map(|domain| tess_mode(domain, &g.tess));
     g.early_tests = p.early_tests != 0;
     g.post_depth_coverage = p.post_depth_coverage != 0;
     g.reads_framebuffer = p.reads_framebuffer != 0;

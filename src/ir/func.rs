@@ -395,7 +395,7 @@ impl Function {
     }
 
     /// Instructions in all blocks, terminators not counted.
-    pub(crate) fn inst_count(&self) -> usize {
+    pub fn inst_count(&self) -> usize {
         self.layout.iter().map(|&b| self.blocks[b].body.len()).sum()
     }
 }

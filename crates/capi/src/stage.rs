@@ -299,23 +299,8 @@ fn number(stage: Stage) -> nvir_stage {
     }
 }
 
-/// The header's code of an interpolation.
-fn code(kind: Interpolation) -> u32 {
-    match kind {
-        Interpolation::Unused => 0,
-        Interpolation::Flat => 1,
-        Interpolation::Perspective => 2,
-        Interpolation::Linear => 3,
-    }
-}
-
-fn interpolation(code: u32) -> Option<Interpolation> {
-    use Interpolation::{Flat, Linear, Perspective, Unused};
-    [Unused, Flat, Perspective, Linear].get(code as usize).copied()
-}
-
 fn info(g: &Graphics, size: u32) -> nvir_stage_info {
-    let color = |c: &Option<DefaultColor>| c.map_or(0, |c| code(c.interpolation) | u32::from(c.mask) << 4);
+    let color = |c: &Option<DefaultColor>| c.map_or(0, |c| c.interpolation as u32 | u32::from(c.mask) << 4);
     nvir_stage_info {
         size,
         stage: number(g.stage) as u32,
@@ -533,8 +518,8 @@ pub unsafe extern "C" fn nvir_apply_fixups(
         let (words, colors) = unsafe { (memory::list_mut(header, WORDS), memory::list(colors, 2)) };
         let (Some(words), Some(colors)) = (words, colors) else { return nvir_status::Usage };
         let color = |n: u32| {
-            let kind = interpolation(n & 3)?;
-            (n != 0).then_some(DefaultColor { interpolation: kind, mask: (n >> 4) as u8 & 15 })
+            let interpolation = Interpolation::from_bits(n);
+            (n != 0).then_some(DefaultColor { interpolation, mask: (n >> 4) as u8 & 15 })
         };
         let mut all = [0; WORDS];
         all.copy_from_slice(words);

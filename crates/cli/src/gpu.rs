@@ -66,7 +66,8 @@ pub(crate) struct Args {
     /// Count launches, instructions and estimated cycles of each kernel; printed on standard error at the end
     #[arg(long)]
     profile: bool,
-    /// Write each kernel's code as a cubin and as SASS into this folder
+    /// Write each kernel's code as a cubin and as SASS into this folder, and each program of a
+    /// graphics stage as SASS and as a .bin of header and code
     #[arg(long, value_name = "DIR")]
     dump_shaders: Option<PathBuf>,
     /// Write a PNG of every target at the end of each submission that draws or clears, into this folder:

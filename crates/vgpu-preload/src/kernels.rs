@@ -20,7 +20,8 @@ const HOT: usize = 5;
 /// Different notes that are told; a program that makes kernels without end has no end of them.
 const MAX_NOTES: usize = 1000;
 
-/// Writes each kernel into a folder as a cubin and as SASS.
+/// Writes each kernel into a folder as a cubin and as SASS, and each program of a stage as SASS and as the header's words with
+/// the code behind them.
 pub(crate) fn dump(chip: Chip, folder: PathBuf) -> OnKernel {
     let mut told = false;
     Box::new(move |kernel| {
@@ -39,7 +40,10 @@ fn write(chip: Chip, folder: &Path, kernel: &Kernel<'_>) -> std::io::Result<()> 
     // By its contents: the same kernel of several launches, processes and runs is one file.
     let mut hash = DefaultHasher::new();
     (&image.code, image.gprs, image.shared, image.stack, image.block_size).hash(&mut hash);
-    let name = format!("{chip}-{:016x}", hash.finish());
+    let words = kernel.header.map(|h| h.encode());
+    words.inspect(|words| words.hash(&mut hash));
+    let stage = kernel.header.map_or(String::new(), |h| format!("{}-", h.stage()));
+    let name = format!("{chip}-{stage}{:016x}", hash.finish());
     let head = format!(
         "// Launched at {:#x}, which is {:#x} of the code that faults and profiles count from.\n// Local memory: {} bytes a thread.\n",
         kernel.code.wrapping_add(kernel.entry.into()),
@@ -47,7 +51,16 @@ fn write(chip: Chip, folder: &Path, kernel: &Kernel<'_>) -> std::io::Result<()> 
         kernel.local
     );
     fs::create_dir_all(folder)?;
-    fs::write(folder.join(format!("{name}.cubin")), cubin::write(chip, std::slice::from_ref(&image)))?;
+    match words {
+        None => {
+            fs::write(folder.join(format!("{name}.cubin")), cubin::write(chip, std::slice::from_ref(&image)))?
+        }
+        Some(words) => {
+            let header = words.iter().flat_map(|w| w.to_le_bytes());
+            let code = image.code.iter().flat_map(|w| w.to_le_bytes());
+            fs::write(folder.join(format!("{name}.bin")), header.chain(code).collect::<Vec<u8>>())?;
+        }
+    }
     let text = listing::print(chip, &[image], listing::Options { words: true });
     fs::write(folder.join(format!("{name}.sass")), head + &text)
 }
@@ -138,4 +151,39 @@ fn profile_of_draws(draws: &DrawProfiles) -> String {
         let _ = writeln!(t, "and {} draws that took less", count - heaviest.len() as u64);
     }
     t
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nvir_emu::Program;
+    use nvir::isa::header::Header;
+
+    #[test]
+    fn programs_of_stages_are_written_with_their_headers() {
+        let folder = std::env::temp_dir().join(format!("nvir-stages-{}", std::process::id()));
+        let code = listing::assemble(".kernel k\nEXIT\n", Chip::Gk104, "k").unwrap().kernels.remove(0).code;
+        let program = Program::reachable(Chip::Gk104, 0, |at| code.get(at).copied());
+        let mut header = Header::new(Stage::Fragment);
+        header.set_color_mask(0, 15);
+        let mut tell = dump(Chip::Gk104, folder.clone());
+        let shapes = (4, 0, 0, [32, 1, 1]);
+        for header in [None, Some(&header), Some(&header)] {
+            let (gprs, shared, local, block) = shapes;
+            tell(&Kernel { header, code: 0x1000, entry: 0, program: &program, gprs, shared, local, block });
+        }
+        let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+        files.sort();
+        let stem = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_string();
+        let kinds: Vec<&str> = files.iter().map(|f| f.extension().unwrap().to_str().unwrap()).collect();
+        assert_eq!(kinds, ["cubin", "sass", "bin", "sass"], "{files:?}");
+        assert!(
+            stem(&files[2]).starts_with("gk104-frag-") && stem(&files[2]) == stem(&files[3]),
+            "{files:?}"
+        );
+        let bytes = fs::read(&files[2]).unwrap();
+        let words: Vec<u32> = bytes.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
+        assert_eq!((words[..20].to_vec(), words.len()), (header.encode().to_vec(), 20 + 2 * code.len()));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -519,7 +519,35 @@ fn faults_of_programs_name_draw_and_vertex_or_pixel() {
         s.program(1, scene::VERTEX, &read(header, &["MOV R0, RZ", "LD R0, [R0]", "EXIT"]));
         let fault = s.draw(STRIP, 0, 4).fault();
         assert!(fault.contains("draw 1: out_of_bounds") && fault.contains("vertex 0"), "{fault}");
+        // The vertex's own number, not its place in the batch.
+        let mut s = Scene::new(chip);
+        s.vertices(&rectangle([2.0, 4.0], [4.0, 6.0], RED));
+        s.program(
+            1,
+            scene::VERTEX,
+            &read(scene::Program::pass().header, &["MOV R0, RZ", "LD R0, [R0]", "EXIT"]),
+        );
+        let fault = s.set(VERTEX_ID_GEN_MODE, &[1 << 12]).draw(STRIP, 1, 3).fault();
+        assert!(fault.contains("(vertex 1)"), "{fault}");
     }
+}
+
+#[test]
+fn programs_of_stages_are_shown_once() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = seen.clone();
+    let mut config = Config::new(Chip::Gf100);
+    config.launch.on_kernel = Some(Box::new(move |k: &nvir_vgpu::shader::Kernel<'_>| {
+        let reads = k.header.is_some_and(|h| h.reads(0x80));
+        sink.lock().unwrap().push((k.stage(), reads, k.program.text(k.entry)));
+    }));
+    let mut s = Scene::with(config);
+    s.vertices(&rectangle([0.0, 4.0], [0.0, 4.0], RED));
+    s.draw(STRIP, 0, 4).draw(STRIP, 0, 4).run();
+    let seen = seen.lock().unwrap();
+    let [(vertex, true, first), (fragment, true, last)] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!((*vertex, *fragment), (nvir::stage::Stage::Vertex, nvir::stage::Stage::Fragment));
+    assert!(first.starts_with("ALD") && last.starts_with("IPA"), "{seen:?}");
 }
 
 /// Warps of one batch run on any thread; blending and tests do what was drawn in order.

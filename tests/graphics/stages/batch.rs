@@ -257,6 +257,20 @@ fn what_is_not_declared_or_not_there_is_dropped_and_noted() {
     }
 }
 
+/// As where early tests leave no fragment, before any other draw and behind one.
+#[test]
+fn nothing_to_run_leaves_nothing() {
+    let bench = Bench::new(&["MOV R0, RZ", "EXIT"], Header::new(Stage::Vertex));
+    let mut results = Results::new();
+    for vertices in [0, 40, 0] {
+        let input = buffer(&[], &vec![&[][..]; vertices]);
+        for threads in [1, 2] {
+            let stats = bench.run(&Input::Vertices(&input), threads, &mut results).unwrap();
+            assert_eq!((results.vertices.len(), stats.thread_instructions), (vertices, 2 * vertices as u64));
+        }
+    }
+}
+
 #[test]
 fn primitives_share_vertices_by_index() {
     // Emits the sum of its vertices' x; a strip of one vertex.

@@ -152,7 +152,10 @@ impl<'a> Context<'a> {
             return "no thread".to_string();
         };
         match self.input {
-            Input::Vertices(_) => format!("vertex {item}"),
+            Input::Vertices(v) => {
+                let number = v.slots().slot(attribute::VERTEX_ID);
+                format!("vertex {}", number.map_or(item, |slot| v.get(item as usize, slot)))
+            }
             Input::Patches(_) => format!("patch {item}, invocation {invocation}"),
             Input::Points { points, .. } => format!("point {item} of patch {}", points[item as usize].patch),
             Input::Primitives(_) => format!("primitive {item}, invocation {invocation}"),

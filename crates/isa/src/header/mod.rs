@@ -51,7 +51,8 @@ pub enum Interpolation {
 }
 
 impl Interpolation {
-    const fn from_bits(bits: u32) -> Interpolation {
+    /// What the two low bits of a word mean in a header's map; `kind as u32` is the way back.
+    pub const fn from_bits(bits: u32) -> Interpolation {
         match bits & 3 {
             1 => Interpolation::Flat,
             2 => Interpolation::Perspective,

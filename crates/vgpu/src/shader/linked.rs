@@ -94,6 +94,7 @@ mod tests {
             put(0x240, &assemble(".kernel r\nIADD R0, R0, 0x1\nRET\n"));
             let program = Program::reachable(chip, 0x1000, |at| memory.get(at).copied());
             let kernel = Kernel {
+                header: None,
                 code: 0x10_0000,
                 entry: 0x1000,
                 program: &program,

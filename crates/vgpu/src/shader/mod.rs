@@ -14,7 +14,6 @@ pub(crate) use tables::Tables;
 
 use crate::Memory;
 use nvir_base::Chip;
-use nvir_base::stage::Stage;
 use nvir_emu::{self as emu, Checks, CodeCache, Fault, FaultKind, Launch, Note, Program, Stats};
 use report::Kernels;
 use std::fmt;
@@ -158,14 +157,9 @@ impl Launcher {
         Ok(program)
     }
 
-    /// Notes a launch of a kernel, which whoever asked for it is told of.
+    /// Notes a launch of a kernel or of a stage of a draw, which whoever asked for it is told of.
     pub(crate) fn launched(&mut self, kernel: &Kernel<'_>, program: &Arc<Program>) {
         self.kernels.launched(kernel, program, &mut self.options.on_kernel);
-    }
-
-    /// Counts a launch of a stage's program.
-    pub(crate) fn drawn(&mut self, program: &Arc<Program>, stage: Stage, address: u64) {
-        self.kernels.count(program, stage, address);
     }
 
     /// A draw has ended.

@@ -2,6 +2,7 @@
 
 use nvir_base::stage::Stage;
 use nvir_emu::{Fault, Note, Profile, Program, Stats};
+use nvir_isa::header::Header;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -63,9 +64,11 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// A kernel, as the first launch of it shows it.
+/// A kernel or a stage's program, as the first launch of it shows it.
 #[derive(Debug)]
 pub struct Kernel<'a> {
+    /// What a stage's program declares; a kernel has no header.
+    pub header: Option<&'a Header>,
     /// The address that the program's addresses count from.
     pub code: u64,
     /// The first instruction's address in the program.
@@ -78,11 +81,18 @@ pub struct Kernel<'a> {
     pub shared: u32,
     /// Local memory of a thread, bytes.
     pub local: u64,
-    /// Threads of a block in x, y and z.
+    /// Threads of a block in x, y and z; of a stage, those of a warp.
     pub block: [u32; 3],
 }
 
-/// Who is told of kernels.
+impl Kernel<'_> {
+    /// Compute, or the stage of draws that it is.
+    pub fn stage(&self) -> Stage {
+        self.header.map_or(Stage::Compute, Header::stage)
+    }
+}
+
+/// Who is told of kernels and of the programs of stages.
 pub type OnKernel = Box<dyn FnMut(&Kernel<'_>) + Send>;
 
 /// What a kernel did.
@@ -176,7 +186,7 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    /// A launch of a kernel begins.
+    /// A launch of a kernel or of a stage begins.
     pub(super) fn launched(
         &mut self,
         kernel: &Kernel<'_>,
@@ -184,7 +194,7 @@ impl Kernels {
         on_kernel: &mut Option<OnKernel>,
     ) {
         let address = kernel.code.wrapping_add(kernel.entry.into());
-        if self.count(program, Stage::Compute, address)
+        if self.count(program, kernel.stage(), address)
             && let Some(on_kernel) = on_kernel
         {
             on_kernel(kernel);
@@ -192,7 +202,7 @@ impl Kernels {
     }
 
     /// Counts a launch of a program; whether it is the first.
-    pub(super) fn count(&mut self, program: &Arc<Program>, stage: Stage, address: u64) -> bool {
+    fn count(&mut self, program: &Arc<Program>, stage: Stage, address: u64) -> bool {
         let key = Arc::as_ptr(program) as usize;
         if let Some(&at) = self.index.get(&key) {
             self.all[at].launches += 1;

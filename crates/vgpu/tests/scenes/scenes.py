@@ -179,7 +179,12 @@ def tessellation():
     # Without a control program, filled.
     t.next(), gl.PolygonMode(0x408, 0x1B02)
     gl.PatchParameterfv(0x8E74, [2.0, 3.0, 2.0, 3.0]), gl.PatchParameterfv(0x8E73, [3.0, 3.0])
-    program(vs=vs, tes=(quad % "quads").replace("patch in vec4 tint;", "const vec4 tint = vec4(1);"), fs=SHOW)
+    alone = (quad % "quads").replace("patch in vec4 tint;", "const vec4 tint = vec4(1);")
+    program(vs=vs, tes=alone, fs=SHOW)
+    gl.DrawArrays(0xE, 0, 4)
+    # The evaluation program reads the levels of the state.
+    t.next()
+    program(vs=vs, tes=alone.replace("vec4(c, 1, 1)", "vec4(gl_TessLevelOuter[1], gl_TessLevelInner[0], c.x * 4, 4) / 4"), fs=SHOW)
     gl.DrawArrays(0xE, 0, 4)
     return t
 
@@ -225,6 +230,12 @@ def geometry():
         void main() { for (int l = 1; l < 3; l++) { for (int i = 0; i < 3; i++) { v = vec4(l - 1, 1, 0, 1); gl_ViewportIndex = l;
             gl_Position = gl_in[i].gl_Position; EmitVertex(); } EndPrimitive(); } }""")
     gl.DrawArrays(STRIP, 0, 4)
+    # Numbers of primitives are those that the program gives to the provoking vertices.
+    t.next()
+    program(vs=vs, gs="""layout(points) in; layout(triangle_strip, max_vertices=4) out; void main() { for (int i = 0; i < 4; i++) {
+            gl_Position = vec4(vec2(i % 2, i / 2) * 1.8 - 0.9, 0, 1); gl_PrimitiveID = i < 2 ? 99 : 4 - i; EmitVertex(); } }""",
+            fs="out vec4 o; void main() { o = vec4(gl_PrimitiveID == 1, gl_PrimitiveID == 2, gl_PrimitiveID > 2, 1); }")
+    gl.DrawArrays(POINTS, 0, 1)
     return t
 
 

@@ -21,6 +21,7 @@ use crate::state::lanes::LANES;
 use crate::stats::Stats;
 use nvir_base::Chip;
 use nvir_base::caught::catching;
+use nvir_base::stage::{Stage, attribute};
 use nvir_isa::header::Header;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -34,7 +35,8 @@ const CHUNK: u64 = 16;
 pub struct Interface {
     /// The header.
     pub header: Header,
-    /// The words that it declares as read of a vertex, and those of the buffers that the program leaves.
+    /// The words that it declares as read of a vertex, with the number of one that is fetched, by which faults name it; and
+    /// those of the buffers that the program leaves.
     pub inputs: Arc<Slots>,
     outputs: Arc<Slots>,
     patch_outputs: Arc<Slots>,
@@ -45,8 +47,9 @@ pub struct Interface {
 impl Interface {
     /// Of a header, on a chip.
     pub fn new(header: Header, chip: Chip) -> Interface {
+        let number = (header.stage() == Stage::Vertex).then_some(attribute::VERTEX_ID);
         Interface {
-            inputs: Arc::new(Slots::inputs(&header)),
+            inputs: Arc::new(Slots::new(Slots::inputs(&header).addresses().chain(number))),
             outputs: Arc::new(Slots::outputs(&header)),
             patch_outputs: Arc::new(Slots::patch_outputs(&header)),
             fragment_inputs: Inputs::new(&header),
@@ -134,6 +137,11 @@ impl<'a> Bound<'a> {
         options: &mut Options<'_>,
     ) -> Result<Stats, Box<Fault>> {
         let warps = u64::from(context.warps());
+        if warps == 0 {
+            // As where the tests before the program leave no fragment.
+            results.begin(context);
+            return Ok(stats(self.base.launch, Counters::default()));
+        }
         let shape = Shape { grid: [context.warps(), 1, 1], block: [LANES as u32, 1, 1], shared_bytes: 0 };
         let env = options.env(&self.base, shape, None, Some(context));
         let cores = cores(options);

@@ -238,18 +238,15 @@ impl Lookup<'_> {
         }
         let base: [f32; 3] = std::array::from_fn(|i| if i < dims { texels(i) - 0.5 } else { 0.0 });
         let low = base.map(floor);
+        let weights = base.map(|v| [1.0 - weight(v), weight(v)]);
         let mut sum = [0f32; 4];
         for corner in 0..1usize << dims {
             let mut weight = 1.0;
             let mut at = low;
             for i in 0..dims {
-                let f = self::weight(base[i]);
-                if corner >> i & 1 != 0 {
-                    at[i] = at[i].saturating_add(1);
-                    weight *= f;
-                } else {
-                    weight *= 1.0 - f;
-                }
+                let high = corner >> i & 1;
+                at[i] = at[i].saturating_add(high as i64);
+                weight *= weights[i][high];
             }
             if weight != 0.0 {
                 let t = self.tap(cx, a, at, layer, level, false)?;

@@ -161,7 +161,7 @@ fn run(
 ) -> Result<Report, Failure> {
     let Request { code, entry, gprs, shared, local, block, grid, releases, .. } = *request;
     let address = request.address();
-    launcher.launched(&Kernel { code, entry, program, gprs, shared, local, block }, program);
+    launcher.launched(&Kernel { header: None, code, entry, program, gprs, shared, local, block }, program);
     let tables = Tables::new(chip, &state.regs, &state.bindings);
     let mut launch = Launch::new(program);
     launch.kernel = format!("at {address:#x}");

@@ -4,7 +4,7 @@ use super::state::State;
 use crate::device::{Device, EngineResult};
 use crate::engine::compute;
 use crate::engine::registers::Registers;
-use crate::shader::{Tables, bind_banks};
+use crate::shader::{Kernel, Tables, bind_banks};
 use nvir_base::Chip;
 use nvir_base::stage::Stage;
 use nvir_emu::Launch;
@@ -104,6 +104,20 @@ impl Program {
     /// What it declares.
     pub(super) fn header(&self) -> &Header {
         &self.interface.header
+    }
+
+    /// What is told of it.
+    pub(super) fn kernel(&self) -> Kernel<'_> {
+        Kernel {
+            header: Some(self.header()),
+            code: self.address.wrapping_sub(self.entry.into()),
+            entry: self.entry,
+            program: &self.code,
+            gprs: self.gprs,
+            shared: 0,
+            local: self.header().local_bytes.into(),
+            block: [32, 1, 1],
+        }
     }
 
     /// A launch of it with what is bound to its stage.

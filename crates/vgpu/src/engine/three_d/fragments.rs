@@ -46,6 +46,8 @@ struct CornerSlots {
     size: Option<usize>,
     viewport: Option<usize>,
     layer: Option<usize>,
+    /// Where a geometry program writes the numbers of its primitives.
+    primitive_id: Option<usize>,
 }
 
 impl CornerSlots {
@@ -60,6 +62,7 @@ impl CornerSlots {
             size: if view.point_size().0 { slot(attribute::POINT_SIZE) } else { None },
             viewport: slot(attribute::VIEWPORT_INDEX),
             layer: if view.layer().from_primitive() { slot(attribute::LAYER) } else { None },
+            primitive_id: slot(attribute::PRIMITIVE_ID),
         }
     }
 
@@ -247,7 +250,9 @@ impl Setup<'_> {
             depth: plane(shape.depth),
             inverse_w: shape.window.map(|w| w[3]),
             front: shape.front,
-            id: source.primitives.ids[shape.primitive as usize],
+            id: self
+                .written(self.slots.primitive_id, source, flat)
+                .unwrap_or(source.primitives.ids[shape.primitive as usize]),
             // Programs read what was written, even where there is no such layer or viewport.
             layer: self.written(self.slots.layer, source, flat).unwrap_or(self.layer),
             viewport: self.written(self.slots.viewport, source, flat).unwrap_or(0),

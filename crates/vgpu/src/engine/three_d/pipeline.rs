@@ -89,7 +89,7 @@ impl Stages<'_> {
     ) -> Result<(), Failure> {
         let n = slot.binding();
         let (Some(program), Some(bound)) = (&self.programs[n], &self.bound[n]) else { return Ok(()) };
-        self.launcher.drawn(&program.code, slot.stage(), program.address);
+        self.launcher.launched(&program.kernel(), &program.code);
         let what = (program.address, 1);
         let counts = self.launcher.run(&program.code, what, |how| bound.run(input, results, how))?;
         self.counters.instructions[n] += counts.threads;
