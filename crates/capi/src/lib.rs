@@ -12,7 +12,7 @@ pub mod stage;
 mod view;
 
 use compiler::compiler::{Cancel, Language};
-use compiler::diag::{Diagnostic, Fault, Severity, line_column};
+use compiler::diag::{Diagnostic, Diagnostics, Fault, Severity, line_column};
 use compiler::image::{Access, Uses, cubin, listing};
 use compiler::{Chip, CompileError, Compiler, InitRegs, Observer, OptLevel, Options, Shader, Source};
 use memory::{boxed, copied, free, given, list, place, written};

@@ -231,7 +231,7 @@ fn measure(job: &Job, compiler: &Compiler, repeat: u32) -> Row {
         result = shader.map_err(|e| {
             let d = e.diagnostics();
             let place = d.list.first().and_then(|d| d.primary.as_ref()).map_or(String::new(), |(span, _)| {
-                let (line, column) = nvir::diag::line_column(text, span.start);
+                let (line, column) = nvir::diag::line_column(&text, span.start);
                 format!("{line}:{column}: ")
             });
             format!("{place}{}", d.to_string().replace('\n', "; "))

@@ -156,8 +156,8 @@ fn profile_of_draws(draws: &DrawProfiles) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nvir_emu::Program;
     use nvir::isa::header::Header;
+    use nvir_emu::Program;
 
     #[test]
     fn programs_of_stages_are_written_with_their_headers() {

@@ -184,7 +184,7 @@ impl Module {
             Op::FConvert => float_bits(float(a, from), bits),
             Op::QuantizeToF16 => {
                 let x = half::f16::from_f32(f32::from_bits(a as u32));
-                let x = if x.to_f32().abs() < 6.103_515_625e-5 {
+                let x = if x.to_f32().abs() < half::f16::MIN_POSITIVE.to_f32() {
                     half::f16::from_bits(x.to_bits() & 0x8000)
                 } else {
                     x

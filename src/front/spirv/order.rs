@@ -63,9 +63,9 @@ impl Order {
         let mut changed = true;
         while changed {
             changed = false;
-            for at in 1..self.list.len() {
+            for (at, preds) in preds.iter().enumerate().skip(1) {
                 let mut new = NONE;
-                for &p in &preds[at] {
+                for &p in preds {
                     if self.idom[p as usize] != NONE {
                         new = if new == NONE { p } else { self.common(p, new) };
                     }

@@ -130,7 +130,8 @@ fn change(m: &mut Module, others: &Module, r: &mut Random) {
             // Another operation of the same form.
             let len = m.insts[at].len();
             for _ in 0..16 {
-                let from = r.of_list(if r.one_in(2) { &others.insts } else { &m.insts });
+                let list = if r.one_in(2) { &others.insts } else { &m.insts };
+                let from = r.of_list(list);
                 if from.len() == len {
                     m.insts[at][0] = from[0];
                     break;

@@ -319,7 +319,7 @@ impl Lower<'_, '_> {
         match (self.m.ty(ty), &comps[..]) {
             (Some(Type::Pointer { class: Workgroup | Function | Private, .. }), _) if self.m.kernel => {}
             (Some(Type::Pointer { .. }), &[c]) => {
-                let p = self.from_address(c, ty)?;
+                let p = self.pointer_at(c, ty)?;
                 self.define_value(Value::Pointer(p));
                 return Ok(());
             }

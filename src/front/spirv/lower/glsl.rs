@@ -603,8 +603,8 @@ impl Lower<'_, '_> {
             }
         }
         let mut terms = Vec::new();
-        for c in 0..n {
-            terms.push(self.f2(N::Fmul, bits, at(c, 0), cofactors[c])?);
+        for (c, &cofactor) in cofactors.iter().take(n).enumerate() {
+            terms.push(self.f2(N::Fmul, bits, at(c, 0), cofactor)?);
         }
         let exact = self.exact_here();
         let determinant = self.e.float_sum(bits, exact, &terms);

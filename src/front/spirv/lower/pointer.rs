@@ -93,7 +93,7 @@ impl Lower<'_, '_> {
                 let bits = self.type_of(x[0]).and_then(|ty| self.shape_of(ty))?.bits;
                 let c = self.scalar(x[0])?;
                 let c = self.e.resize(c, bits, 64, false);
-                let p = self.from_address(c, ty)?;
+                let p = self.pointer_at(c, ty)?;
                 self.define_value(Value::Pointer(p));
             }
             Op::Bitcast => {
@@ -114,7 +114,7 @@ impl Lower<'_, '_> {
                             [Comp::Word(lo), Comp::Word(hi)] if bits == 32 => Comp::Wide(lo, hi),
                             _ => return self.fail("the operand is no address"),
                         };
-                        let p = self.from_address(c, ty)?;
+                        let p = self.pointer_at(c, ty)?;
                         self.define_value(Value::Pointer(p));
                     }
                 }
@@ -369,7 +369,7 @@ impl Lower<'_, '_> {
     }
 
     /// The pointer of a type that [`Lower::address`] made a number of.
-    pub(super) fn from_address(&mut self, c: Comp, ty: u32) -> R<Pointer> {
+    pub(super) fn pointer_at(&mut self, c: Comp, ty: u32) -> R<Pointer> {
         let Some(&Type::Pointer { class, to }) = self.m.ty(ty) else {
             return self.fail("the type is no pointer");
         };

@@ -60,7 +60,7 @@ impl Lower<'_, '_> {
             Value::Comps(comps) => {
                 let ty = self.type_of(id)?;
                 match (self.m.ty(ty), &comps[..]) {
-                    (Some(Type::Pointer { .. }), &[c]) => self.from_address(c, ty),
+                    (Some(Type::Pointer { .. }), &[c]) => self.pointer_at(c, ty),
                     _ => self.fail(format!("{} is no pointer", self.m.name(id))),
                 }
             }
