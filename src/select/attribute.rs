@@ -1,8 +1,9 @@
 //! Inputs and outputs of graphics stages, and what else only they do.
 //!
 //! Addresses that are computed: GF100 adds a register to the address; on Kepler the register holds
-//! the whole address as the machine keeps it, which `attraddr` gives (`.Phys` in SASS). IPA and
-//! per-patch accesses add a register on all chips.
+//! the whole address as the machine keeps it, which `attraddr` gives (`.PHYS` in GK110's SASS; on
+//! GK104 the bit stays as Mesa 22.3.6 has it, `CodeEmitterNVC0::emitVFETCH`). IPA and per-patch
+//! accesses add a register on all chips.
 
 use super::operand::args;
 use super::{Cx, Result, Unencodable};
@@ -22,7 +23,7 @@ impl Cx<'_> {
         if physical && mem.offset != 0 {
             return Err(Unencodable::Operand);
         }
-        let m = m.with_if(patch, Mod::P).with_if(physical, Mod::Phys);
+        let m = m.with_if(patch, Mod::P).with_if(physical && self.chip == Chip::Gk110, Mod::Phys);
         Ok(match i.ty.bytes() {
             4 => m,
             8 => m.with(Mod::B64),

@@ -6,7 +6,7 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use nvir_base::Chip;
 use nvir_emu::{Launch, Memory, Options, Program, run};
-use nvir_emu_jit::Choice;
+use nvir_emu_jit::{Choice, Compiled};
 use nvir_isa as isa;
 use std::collections::HashMap;
 
@@ -58,6 +58,24 @@ fn measure(bencher: Bencher<'_, '_>, engine: Choice, text: &str, blocks: u32) {
     };
     let count = once().thread_instructions;
     bencher.counter(ItemsCount::new(count)).bench_local(once);
+}
+
+/// What compiling takes: of each instruction of a short kernel with accesses, if it is decoded and executed once by one warp.
+#[divan::bench(args = [None, Some(Compiled::Eager)])]
+fn compile(bencher: Bencher<'_, '_>, engine: Option<Compiled>) {
+    let program = assemble(SAXPY);
+    let code: Vec<u64> = program.code().flat_map(|(_, words)| words.to_vec()).collect();
+    let mut memory = Memory::new();
+    let buffer = memory.alloc(1 << 22, 16).expect("it fits");
+    bencher.counter(ItemsCount::new(SAXPY.trim().lines().count())).bench_local(|| {
+        let program = Program::new(Chip::Gk110, &code);
+        let mut launch = Launch::new(&program);
+        (launch.gprs, launch.block) = (24, [32, 1, 1]);
+        launch.set_const(0, 0, &buffer.to_le_bytes());
+        launch.set_const(0, 8, &2.0f32.to_le_bytes());
+        let engine = engine.as_ref().map(|e| e as _);
+        run(&launch, &mut memory, &mut Options { engine, ..Options::default() }).expect("no fault")
+    });
 }
 
 /// Loops 1000 times over what has addresses in R2, R3 and R1, shared memory's.
@@ -241,21 +259,22 @@ fn collatz(b: Bencher<'_, '_>, engine: Choice) {
     measure(b, engine, text, 16);
 }
 
+const SAXPY: &str = "
+    S2R R0, SR_TID.X
+    S2R R1, SR_CTAID.X
+    IMAD R0, R1, 0x100, R0
+    SHL R0, R0, 0x2
+    MOV R2, c[0x0][0x0]
+    MOV R3, c[0x0][0x4]
+    IADD R2.CC, R2, R0
+    IADD.X R3, R3, RZ
+    LD.E R4, [R2]
+    LD.E R5, [R2+0x100000]
+    FFMA R4, R4, c[0x0][0x8], R5
+    ST.E [R2+0x100000], R4
+    EXIT";
+
 #[divan::bench(args = ENGINES)]
 fn saxpy(b: Bencher<'_, '_>, engine: Choice) {
-    let text = "
-        S2R R0, SR_TID.X
-        S2R R1, SR_CTAID.X
-        IMAD R0, R1, 0x100, R0
-        SHL R0, R0, 0x2
-        MOV R2, c[0x0][0x0]
-        MOV R3, c[0x0][0x4]
-        IADD R2.CC, R2, R0
-        IADD.X R3, R3, RZ
-        LD.E R4, [R2]
-        LD.E R5, [R2+0x100000]
-        FFMA R4, R4, c[0x0][0x8], R5
-        ST.E [R2+0x100000], R4
-        EXIT";
-    measure(b, engine, text, 1024);
+    measure(b, engine, SAXPY, 1024);
 }

@@ -1,5 +1,6 @@
-//! Which engine a user asks for.
+//! Which engine a user asks for, and what becomes of programs then.
 
+use nvir_emu::Program;
 use nvir_emu::engine::Engine;
 use std::fmt;
 use std::str::FromStr;
@@ -41,6 +42,32 @@ impl Choice {
         }
         #[cfg(not(feature = "cranelift"))]
         None
+    }
+}
+
+/// What a program is executed for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Threads {
+    /// Blocks of a kernel.
+    Kernel,
+    /// A stage of a draw.
+    Stage,
+}
+
+impl Choice {
+    /// What executes a program, and why, in a few words, if warps have executed so many instructions of it without being watched.
+    pub fn outlook(self, program: &Program, threads: Threads, executed: u64) -> String {
+        #[cfg(feature = "cranelift")]
+        match self {
+            Choice::Interpreter => "interpreted, as was asked for".to_string(),
+            Choice::Compiled => crate::compiled::outlook(program, threads, executed),
+            Choice::Both => "compiled and interpreted, block by block".to_string(),
+        }
+        #[cfg(not(feature = "cranelift"))]
+        {
+            let _ = (program, threads, executed);
+            "interpreted: this is built without the compiled engine".to_string()
+        }
     }
 }
 

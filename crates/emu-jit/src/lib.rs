@@ -4,12 +4,10 @@
 //! interpreter does, to the bit; `docs/emulator.md` says how, and when code is not compiled. Without the feature `cranelift` there is
 //! the interpreter alone.
 
-#![warn(missing_docs)]
-
 mod choice;
 #[cfg(feature = "cranelift")]
 mod compiled;
 
-pub use choice::Choice;
+pub use choice::{Choice, Threads};
 #[cfg(feature = "cranelift")]
 pub use compiled::Compiled;

@@ -153,6 +153,31 @@ impl Code {
     }
 }
 
+impl Code {
+    /// Lines, some of which are labels that others name.
+    fn labelled(chip: Chip, lines: &[String]) -> Code {
+        let mut labels: Vec<(&str, u32)> = Vec::new();
+        // Where labels are does not depend on where they lead.
+        let mut code = Code { chip, words: Vec::new() };
+        for line in lines {
+            code.align();
+            match line.strip_suffix(':') {
+                Some(label) => labels.push((label, code.pc())),
+                None => code.words.push(0),
+            }
+        }
+        let mut code = Code { chip, words: Vec::new() };
+        for line in lines.iter().filter(|l| !l.ends_with(':')) {
+            let named = labels.iter().find(|(label, _)| line.ends_with(label));
+            code.line(&match named {
+                Some((label, at)) => line.replace(label, &format!("{at:#x}")),
+                None => line.clone(),
+            });
+        }
+        code
+    }
+}
+
 /// A word that is an instruction, made of a seed.
 fn mutated(r: &mut Random, chip: Chip, pc: u32) -> Option<u64> {
     let line = SEEDS[r.below(SEEDS.len())];
@@ -298,6 +323,142 @@ fn compiled_instructions_are_what_the_interpreter_executes() {
     all(60, |r, chip| program(r, chip, 12));
 }
 
+/// An atomic of a kind that is in line, or of another one.
+fn atomic(r: &mut Random, offset: usize) -> String {
+    let op =
+        r.pick(&["ADD", "MIN", "MAX.S32", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "ADD.F32.FTZ.RN"]);
+    match r.below(3) {
+        0 => format!("RED.E.ADD{} [R2+{offset:#x}], R8", r.pick(&["", ".S32"])),
+        1 => format!("ATOM.E.CAS R9, [R2+{offset:#x}], R12, R13"),
+        _ => format!("ATOM.E.{op} R{}, [R2+{offset:#x}], R12", r.pick(&[9, 12, 13])),
+    }
+}
+
+/// Nested branches, loops, subroutines and ends of threads, by conditions that differ from lane to lane.
+struct Flow<'r> {
+    r: &'r mut Random,
+    /// Lines; what ends with a colon is a label.
+    lines: Vec<String>,
+    labels: usize,
+}
+
+impl Flow<'_> {
+    fn line(&mut self, line: impl Into<String>) {
+        self.lines.push(line.into());
+    }
+
+    fn label(&mut self) -> String {
+        self.labels += 1;
+        format!("L{}_", self.labels)
+    }
+
+    /// Something that all that come here do; it says which ways they came.
+    fn work(&mut self) {
+        let (a, b, k) = (4 + self.r.below(4), 4 + self.r.below(4), self.r.below(1 << 16));
+        self.line(format!("IMAD R{a}, R{b}, R{a}, R0"));
+        self.line(format!("LOP.XOR R{a}, R{a}, {k:#x}"));
+    }
+
+    /// A predicate that holds for some lanes.
+    fn condition(&mut self, p: usize) {
+        let (reg, bits) = (self.r.pick(&[0, 0, 4, 5, 6]), self.r.pick(&[1, 2, 3, 4, 8, 16, 24, 31]));
+        self.line(format!("LOP.AND R8, R{reg}, {bits:#x}"));
+        let test = self.r.pick(&["EQ", "NE", "LT", "GT"]);
+        let with = self.r.below(9);
+        self.line(format!("ISETP.{test}.AND P{p}, PT, R8, {with:#x}, PT"));
+    }
+
+    fn statements(&mut self, depth: usize) {
+        for _ in 0..1 + self.r.below(3) {
+            self.work();
+            if depth == 0 {
+                continue;
+            }
+            match self.r.below(6) {
+                0 | 1 => self.branch(depth),
+                2 | 3 => self.counted(depth),
+                4 if self.r.one_in(3) => {
+                    self.condition(0);
+                    self.line("@P0 EXIT");
+                }
+                4 => {
+                    self.line("CAL SUBROUTINE");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn branch(&mut self, depth: usize) {
+        let (join, other) = (self.label(), self.label());
+        self.condition(0);
+        self.line(format!("SSY {join}"));
+        let (guard, how) = (self.r.pick(&["@P0", "@!P0"]), self.r.pick(&["", "", ".U"]));
+        self.line(format!("{guard} BRA{how} {other}"));
+        self.statements(depth - 1);
+        if self.r.one_in(3) {
+            self.line("@P0 NOP.S");
+        }
+        self.line("NOP.S");
+        self.line(format!("{other}:"));
+        self.statements(depth - 1);
+        self.line("NOP.S");
+        self.line(format!("{join}:"));
+    }
+
+    fn counted(&mut self, depth: usize) {
+        let (head, next, done) = (self.label(), self.label(), self.label());
+        // A counter for each depth.
+        let counter = 8 + depth;
+        let rounds = self.r.pick(&[0, 4, 5]);
+        self.line(format!("LOP.AND R{counter}, R{rounds}, 0x3"));
+        self.line(format!("PBK {done}"));
+        self.line(format!("{head}:"));
+        self.line(format!("PCNT {next}"));
+        self.statements(depth - 1);
+        self.condition(1);
+        self.line("@P1 CONT");
+        self.work();
+        self.line(format!("ISETP.EQ.AND P1, PT, R{counter}, RZ, PT"));
+        self.line("@P1 BRK");
+        self.line("CONT");
+        self.line(format!("{next}:"));
+        self.line(format!("IADD R{counter}, R{counter}, -0x1"));
+        self.line(format!("ISETP.LT.AND P1, PT, R{counter}, RZ, PT"));
+        self.line("@P1 BRK");
+        self.line(format!("BRA {head}"));
+        self.line(format!("{done}:"));
+    }
+
+    fn kernel(r: &mut Random, chip: Chip) -> (Program, Vec<String>) {
+        let mut this = Flow { r, lines: Vec::new(), labels: 0 };
+        let first = this.r.pick(&["S2R R0, SR_TID.X", "S2R R0, SR_LANEID", "S2R R0, SR_LEMASK"]);
+        for line in [first, "S2R R1, SR_TID.X", "S2R R4, SR_CTAID.X", "S2R R5, SR_TID.Y", "S2R R6, SR_GTMASK"]
+        {
+            this.line(line);
+        }
+        this.line("MOV R2, c[0x0][0x0]\nMOV R3, c[0x0][0x4]\nSHL R1, R1, 0x2\nIADD R2, R2, R1\nMOV R7, R0");
+        this.statements(3);
+        for k in 4..8 {
+            this.line(format!("ST.E [R2+{:#x}], R{k}", 0x200 * (k - 4)));
+        }
+        this.line("EXIT\nSUBROUTINE:");
+        this.statements(0);
+        this.condition(0);
+        this.line("@P0 RET");
+        this.work();
+        this.line("RET");
+        let lines: Vec<String> = this.lines.iter().flat_map(|l| l.split('\n')).map(String::from).collect();
+        let code = Code::labelled(chip, &lines);
+        (Program::new(chip, &code.words), lines)
+    }
+}
+
+#[test]
+fn compiled_control_flow_is_what_the_interpreter_executes() {
+    all(60, Flow::kernel);
+}
+
 /// Accesses of all kinds, in and out of order, of whole warps and parts, some outside memory.
 #[test]
 fn compiled_accesses_are_what_the_interpreter_executes() {
@@ -333,12 +494,13 @@ fn compiled_accesses_are_what_the_interpreter_executes() {
             let reg = 8 + r.below(2) * 4;
             let offset = if r.one_in(12) { r.below(0x1000) } else { 4 * size * r.below(8) };
             let reg = if size == 1 && r.one_in(8) { "RZ".to_string() } else { format!("R{reg}") };
-            let access = match r.below(6) {
+            let access = match r.below(7) {
                 0 => format!("LD.E{width} {reg}, [R2+{offset:#x}]"),
                 1 => format!("ST.E{width} [R2+{offset:#x}], {reg}"),
                 2 => format!("LDS{width} {reg}, [R4+{offset:#x}]"),
                 3 => format!("STS{width} [R4+{offset:#x}], {reg}"),
                 4 => format!("LDL{width} {reg}, [{offset:#x}]"),
+                5 if r.one_in(2) => atomic(r, offset),
                 _ => format!("STL{width} [{offset:#x}], {reg}"),
             };
             line(format!("{guard}{access}"));

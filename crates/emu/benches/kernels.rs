@@ -57,7 +57,8 @@ const HEAD: &str = "
     IADD.X R3, R3, RZ
 ";
 
-/// Where everything is: addresses of two buffers of zeros at 0 and 8, a step in the complex plane at 16, 1000 at 24.
+/// Where everything is: addresses of two buffers of zeros at 0 and 8, a step in the complex plane at 16, 1000 at 24,
+/// a number of many digits at 28.
 struct Setup {
     grid: [u32; 3],
     block: [u32; 3],
@@ -81,6 +82,7 @@ fn measure(bencher: Bencher<'_, '_>, setup: &Setup, source: &str) {
     launch.set_const_u32(0, 16, (3.0f32 / 256.0).to_bits());
     launch.set_const_u32(0, 20, (-2.0f32).to_bits());
     launch.set_const_u32(0, 24, 1000);
+    launch.set_const_u32(0, 28, 0.731_058_6f32.to_bits());
     launch.set_const_u32(7, 0, 0);
     launch.textures = vec![Some(image)];
     launch.samplers = vec![Sampler { min: Filter::Linear, mag: Filter::Linear, ..Sampler::default() }];
@@ -106,6 +108,22 @@ fn repeat(times: u32, before: &str, body: &str) -> String {
 
 #[divan::bench]
 fn float_chain(b: Bencher<'_, '_>) {
+    let before = "I2F.F32.U32 R5, R0
+        MOV R6, c[0x0][0x1c]
+        MOV R7, R6";
+    let body = "FFMA R7, R5, R6, R6
+        FFMA R5, R7, c[0x0][0x1c], R6
+        FMUL R8, R5, R7
+        FADD R7, R8, R6
+        FFMA R5, -R7, R6, R8
+        FMNMX R5, R5, 1, PT
+        FADD R5, R5, R7";
+    measure(b, &Setup { grid: [8, 1, 1], ..BLOCKS }, &repeat(200, before, body));
+}
+
+/// Sums that end between two floats, or below the normal ones: exact where there is no instruction for a fused multiply-add.
+#[divan::bench]
+fn float_chain_of_ties(b: Bencher<'_, '_>) {
     let before = "I2F.F32.U32 R5, R0
         MOV R6, c[0x0][0x10]
         FMUL R7, R5, R6";

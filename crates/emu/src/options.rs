@@ -32,7 +32,7 @@ pub struct Options<'a> {
     /// launch, as an error. Above that the launch is no error: what ends it is the last of those faults.
     pub faults: u32,
     /// What executes code instead of the interpreter, where nothing is asked for that it does not do: checks other than of memory,
-    /// traces, profiles, going on after faults, blocks on several threads.
+    /// traces, profiles, going on after faults.
     pub engine: Option<&'a dyn Engine>,
     /// Which side of a divergent branch runs first. A card runs [`Side::Taken`]; a program that depends on it is worth
     /// a look, so the other can be tried.
@@ -86,7 +86,7 @@ impl Options<'_> {
         let bound = env.bound;
         let Checks { memory, init, race, strict_race: _, global_race, sync } = self.checks;
         let plain = memory && !(init || race || global_race || sync);
-        let watched = self.trace.is_some() || self.profile || self.faults > 1 || env.tracker.is_some();
+        let watched = self.trace.is_some() || self.profile || self.faults > 1;
         let engine = self.engine.filter(|_| plain && !watched && self.first == Side::Taken)?;
         // What this launch lacks, the code does not know.
         if bound.is_patched() {

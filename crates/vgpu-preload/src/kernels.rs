@@ -1,11 +1,12 @@
 //! What is told of kernels: their code in files, notes of checkers, and what they did.
 
-use crate::options::say;
+use crate::options::{options, say};
 use nvir_asm::{cubin, listing};
 use nvir_base::Chip;
 use nvir_base::input::why;
 use nvir_base::stage::Stage;
 use nvir_emu::Note;
+use nvir_emu_jit::Threads;
 use nvir_vgpu::shader::{DrawProfiles, Kernel, KernelProfile, OnKernel};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
@@ -112,6 +113,9 @@ pub(crate) fn profile(card: u32, kernels: &[KernelProfile], draws: &DrawProfiles
             k.thread_instructions,
             k.warp_instructions
         );
+        let threads = if k.stage == Stage::Compute { Threads::Kernel } else { Threads::Stage };
+        let engine = options().engine.outlook(&k.program, threads, k.warp_instructions);
+        let _ = writeln!(t, "  without a profile {engine}");
         let mut hot: Vec<(u32, u64)> = by_pc.iter().map(|(&pc, &n)| (pc, n)).collect();
         hot.sort_by_key(|&(pc, n)| (std::cmp::Reverse(n), pc));
         for (pc, n) in hot.into_iter().take(HOT) {

@@ -76,7 +76,7 @@ fn a_fault_can_be_expected() {
     let json = vertex_fixture("", r#"{"POSITION": [[1.0], null]}"#);
     let [Outcome::Failed(why)] = &outcomes(&json, source, Chip::Gk110)[..] else { panic!() };
     assert!(
-        why.contains("out_of_bounds: reads input a[0x90], which the header does not declare (vertex 0)"),
+        why.contains("out_of_bounds: reads input a[0x90], which the header does not declare (vertex 5)"),
         "{why}"
     );
 }

@@ -2,15 +2,16 @@
 //!
 //! Everything is looked at before anything is done; what is not plainly inside memory is the interpreter's, which tells of faults.
 
+use nvir_emu::engine::Cx;
 use nvir_emu::engine::open::{
-    self, Addr, Inst, LANES, LaneVec, Mask, Micro, NULL, PSrc, Raw, Space, Src, Width,
+    self, Addr, Inst, LANES, LaneVec, Mask, Micro, NULL, PSrc, Raw, Space, Src, Tracked, Width,
 };
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Addresses in shared and local memory wrap at 24 bits.
 const WINDOW: u32 = 0x00ff_ffff;
 
-/// A load or store.
+/// A load or store. Narrow stores change parts of words: they are not done here.
 struct Access<'a> {
     space: Space,
     width: Width,
@@ -26,7 +27,7 @@ impl<'a> Access<'a> {
             Micro::Load { space, width, dst, addr } => {
                 Some(Access { space: *space, width: *width, reg: *dst, addr, is_store: false })
             }
-            Micro::Store { space, width, src, addr } => {
+            Micro::Store { space, width, src, addr } if width.bytes() >= 4 => {
                 Some(Access { space: *space, width: *width, reg: *src, addr, is_store: true })
             }
             _ => None,
@@ -36,12 +37,12 @@ impl<'a> Access<'a> {
 
 /// The address that an instruction accesses, if it is one of global memory.
 pub(crate) fn global_address(inst: &Inst) -> Option<&Addr> {
-    Access::of(inst).filter(|a| a.space == Space::Generic).map(|a| a.addr)
-}
-
-/// Whether [`access`] may do an instruction. Narrow stores change parts of words.
-pub(crate) fn is_access(inst: &Inst) -> bool {
-    Access::of(inst).is_some_and(|a| !(a.is_store && a.width.bytes() < 4)) && !inst.sync
+    match &inst.micro {
+        Micro::Load { space: Space::Generic, addr, .. }
+        | Micro::Store { space: Space::Generic, addr, .. }
+        | Micro::Atom { addr, .. } => Some(addr),
+        _ => None,
+    }
 }
 
 /// Lanes of a mask, lowest first.
@@ -73,7 +74,7 @@ unsafe fn row<'r>(raw: &Raw, src: Src) -> &'r LaneVec {
 ///
 /// # Safety
 /// `raw` is that of the warp that is at this instruction, and its slots those of this launch.
-pub(crate) unsafe fn access(raw: &Raw, inst: &Inst, slot: usize) -> bool {
+pub(crate) unsafe fn access(cx: &Cx<'_>, raw: &Raw, inst: &Inst, slot: usize) -> bool {
     let Some(what) = Access::of(inst) else { return false };
     // SAFETY: `open` says what is where in a warp.
     let word = |offset: usize| unsafe { *raw.warp.cast::<u8>().add(offset).cast::<u32>() };
@@ -85,12 +86,19 @@ pub(crate) unsafe fn access(raw: &Raw, inst: &Inst, slot: usize) -> bool {
     // SAFETY: the caller's.
     let place = unsafe { &*raw.slots.add(slot) };
     let (base, limit, host) = match what.space {
-        Space::Generic => (place.base, place.size, place.data),
+        Space::Generic => (place.base, place.size.max(place.tracked), place.data),
         Space::Shared => (0, raw.shared_bytes, raw.shared.expose_provenance() as u64),
         Space::Local => (0, raw.local_rows * 4, 0),
     };
     // SAFETY: as the caller says.
     let Some(at) = (unsafe { offsets(raw, &what, mask, base, limit) }) else { return false };
+    if what.space == Space::Generic && place.tracked != 0 {
+        let does = if what.is_store { Tracked::Write } else { Tracked::Read };
+        let words = what.width.regs() as usize;
+        if !lanes(mask).all(|l| cx.track(slot, at[l].into(), words, does)) {
+            return false;
+        }
+    }
     // SAFETY: `offsets` says that all of it is inside; buffers and shared memory are words, which are read as wholes. Registers of an
     // access are among those that the code names.
     unsafe {

@@ -1,6 +1,6 @@
 //! The basic blocks that are compiled: those that threads can reach from given places, and where they can go from each.
 
-use crate::compiled::frame::ELSEWHERE;
+use super::frame::ELSEWHERE;
 use nvir_emu::engine::Code;
 use nvir_emu::engine::open::{Flow, Inst, Micro};
 
@@ -36,7 +36,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Those that can be reached from `roots`, indices of instructions.
-    pub fn new(code: &Code, roots: &[usize]) -> Blocks {
+    pub(crate) fn new(code: &Code, roots: &[usize]) -> Blocks {
         let all = code.instructions();
         let mut numbers = vec![ELSEWHERE; all.len()];
         let mut found = Vec::new();
@@ -84,31 +84,31 @@ impl Blocks {
     }
 
     /// The number of the block that begins at each instruction; [`ELSEWHERE`]: none.
-    pub fn numbers(&self) -> &[u32] {
+    pub(crate) fn numbers(&self) -> &[u32] {
         &self.numbers
     }
 
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.bounds.len()
     }
 
     /// The instructions of a block: their indices.
-    pub fn instructions(&self, block: usize) -> &[usize] {
+    pub(crate) fn instructions(&self, block: usize) -> &[usize] {
         &self.instructions[block]
     }
 
     /// The index of the first instruction of a block, and of what follows its last one.
-    pub fn bounds(&self, block: usize) -> (usize, usize) {
+    pub(crate) fn bounds(&self, block: usize) -> (usize, usize) {
         self.bounds[block]
     }
 
     /// The block that begins at an instruction.
-    pub fn starting_at(&self, index: usize) -> Option<usize> {
+    pub(crate) fn starting_at(&self, index: usize) -> Option<usize> {
         self.numbers.get(index).filter(|&&n| n != ELSEWHERE).map(|&n| n as usize)
     }
 
     /// The blocks that threads can be in behind a block.
-    pub fn successors(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn successors(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
         let Successors { blocks, kinds } = &self.successors[block];
         let waiting = (0..KINDS).filter(move |k| kinds >> k & 1 != 0).flat_map(|k| &self.targets[k]);
         blocks.iter().chain(waiting).copied()

@@ -1,7 +1,7 @@
 //! What generated code is called with, and what it calls back.
 
 use super::access;
-use nvir_emu::engine::open::{self, Raw};
+use nvir_emu::engine::open::{self, LANES, LaneVec, Raw};
 use nvir_emu::engine::{Code, Cx, Trap, Warp, Yield};
 use std::any::Any;
 use std::ffi::c_void;
@@ -14,13 +14,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) enum Status {
     /// The block has executed as many instructions as it may.
     Slice,
-    /// Control is where no compiled block begins.
-    Elsewhere,
+    /// The instruction at which the warp is is one for the interpreter, or no compiled block begins there.
+    Step,
+    /// No lane runs, and none waits on the divergence stack.
+    Ended,
     /// [`Frame::outcome`] says why.
     Outcome,
 }
 
-/// The number of a block, or that generated code is to return with [`Status::Elsewhere`] or [`Status::Outcome`].
+/// The number of a block, or that generated code is to return with [`Status::Step`] or [`Status::Outcome`].
 pub(crate) const ELSEWHERE: u32 = u32::MAX;
 pub(crate) const STOP: u32 = u32::MAX - 1;
 
@@ -30,32 +32,61 @@ pub(crate) type Entry = unsafe extern "C" fn(*mut c_void, u32) -> u32;
 /// What generated code calls: the frame, the index of the instruction.
 type Callback = unsafe extern "C" fn(*mut c_void, u32) -> u32;
 
-/// Lanes of a group as a vector of masks, for each of their sixteen sets.
-#[repr(align(16))]
-struct GroupMasks([[u32; 4]; 16]);
+/// What generated code looks up.
+#[repr(C, align(64))]
+pub(crate) struct Tables {
+    /// Lanes of a group as a vector of masks, for each of their sixteen sets.
+    sets: [[u32; 4]; 16],
+    /// [`LANE_ROWS`]: what S2R gives each lane of every warp.
+    lanes: [LaneVec; LANE_ROWS.len()],
+}
 
-static GROUP_MASKS: GroupMasks = GroupMasks({
-    let mut all = [[0; 4]; 16];
+/// The special registers that are the same in every warp.
+pub(crate) const LANE_ROWS: [u8; 6] = [
+    open::special::LANEID,
+    open::special::EQMASK,
+    open::special::LTMASK,
+    open::special::LEMASK,
+    open::special::GTMASK,
+    open::special::GEMASK,
+];
+
+static TABLES: Tables = {
+    let mut sets = [[0; 4]; 16];
     let mut set = 0;
     while set < 16 {
         let mut lane = 0;
         while lane < 4 {
-            all[set][lane] = if set >> lane & 1 != 0 { u32::MAX } else { 0 };
+            sets[set][lane] = if set >> lane & 1 != 0 { u32::MAX } else { 0 };
             lane += 1;
         }
         set += 1;
     }
-    all
-});
+    let mut lanes = [LaneVec::ZERO; 6];
+    let mut lane = 0;
+    while lane < LANES {
+        let one = 1 << lane;
+        let values = [lane as u32, one, one - 1, one | (one - 1), !(one | (one - 1)), !(one - 1)];
+        let mut row = 0;
+        while row < values.len() {
+            lanes[row].0[lane] = values[row];
+            row += 1;
+        }
+        lane += 1;
+    }
+    Tables { sets, lanes }
+};
 
 /// The state of a run of generated code.
 #[repr(C)]
 pub(crate) struct Frame<'a, 'c> {
     raw: Raw,
-    masks: *const [[u32; 4]; 16],
-    /// Executes an instruction that does not transfer control: 0, or [`STOP`].
+    tables: *const Tables,
+    /// The block that begins at each instruction.
+    numbers: *const u32,
+    /// Executes an instruction that does not transfer control, and counts it: 0, or [`STOP`].
     step: Callback,
-    /// The same for a load or store, with the number of its slot.
+    /// The same for an access to memory, with the number of its slot.
     access: Callback,
     /// Executes one that may transfer control: the block that follows, [`ELSEWHERE`] or [`STOP`].
     control: Callback,
@@ -63,8 +94,7 @@ pub(crate) struct Frame<'a, 'c> {
     cx: *mut Cx<'c>,
     warp: *mut Warp,
     code: &'a Code,
-    /// The block that begins at each instruction.
-    numbers: &'a [u32],
+    blocks: &'a [u32],
     /// The instructions that the slots are of.
     accesses: &'a [u32],
     outcome: Option<Result<Yield, Trap>>,
@@ -73,34 +103,39 @@ pub(crate) struct Frame<'a, 'c> {
 
 /// Where generated code finds what it needs of a [`Frame`].
 pub(crate) mod field {
-    use super::{Frame, Raw, offset_of};
+    use super::{Frame, Raw, Tables, offset_of};
 
     macro_rules! raw {
         ($($name:ident $field:ident)*) => {
-            $(pub(crate) const $name: i32 = (offset_of!(Frame<'_, '_>, raw) + offset_of!(Raw, $field)) as i32;)*
+            $(pub(crate) const $name: usize = offset_of!(Frame<'_, '_>, raw) + offset_of!(Raw, $field);)*
         };
     }
     raw!(WARP warp BLOCK block REGS regs POOL pool SHARED shared SHARED_BYTES shared_bytes SLOTS slots);
-    pub(crate) const MASKS: i32 = offset_of!(Frame<'_, '_>, masks) as i32;
-    pub(crate) const STEP: i32 = offset_of!(Frame<'_, '_>, step) as i32;
-    pub(crate) const ACCESS: i32 = offset_of!(Frame<'_, '_>, access) as i32;
-    pub(crate) const CONTROL: i32 = offset_of!(Frame<'_, '_>, control) as i32;
-    pub(crate) const UNTIL: i32 = offset_of!(Frame<'_, '_>, until) as i32;
+    raw!(LOCAL local LOCAL_ROWS local_rows STACK stack STACK_ROOM stack_room SIZES sizes THREADS threads);
+    pub(crate) const TABLES: usize = offset_of!(Frame<'_, '_>, tables);
+    pub(crate) const NUMBERS: usize = offset_of!(Frame<'_, '_>, numbers);
+    pub(crate) const STEP: usize = offset_of!(Frame<'_, '_>, step);
+    pub(crate) const ACCESS: usize = offset_of!(Frame<'_, '_>, access);
+    pub(crate) const CONTROL: usize = offset_of!(Frame<'_, '_>, control);
+    pub(crate) const UNTIL: usize = offset_of!(Frame<'_, '_>, until);
+    /// In the tables: rows of what is the same in every warp.
+    pub(crate) const LANES: usize = offset_of!(Tables, lanes);
 }
 
 /// What a function of generated code was made of and is called with.
 #[derive(Clone, Copy)]
 pub(crate) struct Function<'a> {
-    pub entry: Entry,
-    pub numbers: &'a [u32],
-    /// The loads and stores that have slots.
-    pub accesses: &'a [u32],
+    pub(crate) entry: Entry,
+    /// The block that begins at each instruction.
+    pub(crate) numbers: &'a [u32],
+    /// The accesses that have slots.
+    pub(crate) accesses: &'a [u32],
 }
 
 /// Runs a warp from a block on by generated code.
 ///
 /// # Safety
-/// The function is one that [`crate::compiled::lift`] made of the code that `cx` executes, and its memory is there.
+/// The function is one that [`super::lift`] made of the code that `cx` executes, and its memory is there.
 pub(crate) unsafe fn enter(
     function: Function<'_>,
     cx: &mut Cx<'_>,
@@ -114,7 +149,8 @@ pub(crate) unsafe fn enter(
     let mut frame = Frame {
         // SAFETY: both come from references of this function, which uses them through these pointers only.
         raw: unsafe { (*cx).raw(&mut *warp) },
-        masks: &GROUP_MASKS.0,
+        tables: &TABLES,
+        numbers: function.numbers.as_ptr(),
         step,
         access: access_memory,
         control,
@@ -122,7 +158,7 @@ pub(crate) unsafe fn enter(
         cx,
         warp,
         code,
-        numbers: function.numbers,
+        blocks: function.numbers,
         accesses: function.accesses,
         outcome: None,
         panic: None,
@@ -137,26 +173,44 @@ pub(crate) unsafe fn enter(
     match frame.outcome {
         Some(outcome) => outcome,
         None if status == Status::Slice as u32 => Ok(Yield::Slice),
+        // SAFETY: as above; generated code has returned.
+        None if status == Status::Ended as u32 => unsafe {
+            Ok(open::after_block(&mut *cx, &mut *warp)?.unwrap_or(Yield::Step))
+        },
         None => Ok(Yield::Step),
     }
 }
 
-impl Frame<'_, '_> {
-    /// Executes the instruction at the warp's address by the interpreter; whether the warp goes on.
-    fn interpret(&mut self) -> bool {
+impl<'c> Frame<'_, 'c> {
+    /// Has the interpreter do something; whether the warp goes on.
+    fn interpret(&mut self, act: impl FnOnce(&mut Cx<'c>, &mut Warp) -> Result<Option<Yield>, Trap>) -> bool {
         // SAFETY: `enter` made these pointers of references that nobody else uses while generated code runs.
         let (cx, warp) = unsafe { (&mut *self.cx, &mut *self.warp) };
-        let done = catch_unwind(AssertUnwindSafe(|| (open::step(cx, warp), cx.raw(warp))));
-        match done {
-            Ok((Ok(None), raw)) => {
-                self.raw = raw;
-                return true;
-            }
-            Ok((end, _)) => self.outcome = Some(end.map(|end| end.unwrap_or(Yield::Step))),
+        match catch_unwind(AssertUnwindSafe(|| act(cx, warp))) {
+            Ok(Ok(None)) => return true,
+            Ok(end) => self.outcome = Some(end.map(|end| end.unwrap_or(Yield::Step))),
             // It must not unwind through generated code.
             Err(panic) => self.panic = Some(panic),
         }
         false
+    }
+
+    /// Has the interpreter execute one instruction that does not transfer control.
+    fn execute(&mut self, index: u32) -> u32 {
+        let index = index as usize;
+        if !self.interpret(|cx, warp| open::execute_one(cx, warp, index).map(|()| None)) {
+            return STOP;
+        }
+        if self.code.instructions()[index].micro.class() != open::Class::Pure {
+            self.look();
+        }
+        0
+    }
+
+    /// What has been executed may have moved something.
+    fn look(&mut self) {
+        // SAFETY: as in `interpret`.
+        self.raw = unsafe { (*self.cx).raw(&mut *self.warp) };
     }
 }
 
@@ -169,47 +223,46 @@ unsafe fn frame<'f>(frame: *mut c_void) -> &'f mut Frame<'f, 'f> {
     unsafe { &mut *frame.cast() }
 }
 
-unsafe extern "C" fn step(f: *mut c_void, _: u32) -> u32 {
+unsafe extern "C" fn step(f: *mut c_void, index: u32) -> u32 {
     // SAFETY: generated code gives its own frame.
     let f = unsafe { frame(f) };
-    if f.interpret() { 0 } else { STOP }
+    f.execute(index)
 }
 
 unsafe extern "C" fn access_memory(f: *mut c_void, slot: u32) -> u32 {
     // SAFETY: generated code gives its own frame.
     let f = unsafe { frame(f) };
-    let inst = &f.code.instructions()[f.accesses[slot as usize] as usize];
+    let index = f.accesses[slot as usize];
+    let inst = &f.code.instructions()[index as usize];
     let slot = slot as usize;
     // SAFETY: the frame's state is that of the warp, which is at this instruction.
-    if unsafe { access::access(&f.raw, inst, slot) } {
+    if unsafe { access::access(&*f.cx, &f.raw, inst, slot) } {
         return 0;
     }
     if let Some(addr) = access::global_address(inst) {
         // SAFETY: as in `interpret`.
         let found = unsafe { (*f.cx).remember(&*f.warp, addr, slot) };
         // SAFETY: as above.
-        if found && unsafe { access::access(&f.raw, inst, slot) } {
+        if found && unsafe { access::access(&*f.cx, &f.raw, inst, slot) } {
             return 0;
         }
     }
-    if f.interpret() { 0 } else { STOP }
+    f.execute(index)
 }
 
 unsafe extern "C" fn control(f: *mut c_void, index: u32) -> u32 {
     // SAFETY: generated code gives its own frame.
     let f = unsafe { frame(f) };
-    // SAFETY: as in `interpret`.
-    let (cx, warp) = unsafe { (&mut *f.cx, &mut *f.warp) };
-    match open::transfer(cx, warp, &f.code.instructions()[index as usize]) {
-        Some(Ok(None)) => {}
-        Some(end) => {
-            f.outcome = Some(end.map(|end| end.unwrap_or(Yield::Step)));
-            return STOP;
-        }
-        None if f.interpret() => {}
-        None => return STOP,
+    let inst = &f.code.instructions()[index as usize];
+    let act = |cx: &mut Cx<'_>, warp: &mut Warp| match open::transfer(cx, warp, inst) {
+        Some(end) => end,
+        None => open::step(cx, warp),
+    };
+    if !f.interpret(act) {
+        return STOP;
     }
+    f.look();
     // SAFETY: as in `interpret`.
     let pc = unsafe { (*f.warp).pc };
-    f.code.index(pc).and_then(|at| f.numbers.get(at)).copied().unwrap_or(ELSEWHERE)
+    f.code.index(pc).and_then(|at| f.blocks.get(at)).copied().unwrap_or(ELSEWHERE)
 }

@@ -2,7 +2,7 @@
 //!
 //! Memory is writable while a function is put into it and executable afterwards, never both. It goes with its owner.
 
-use crate::compiled::frame::Entry;
+use super::frame::Entry;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, types};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
@@ -49,7 +49,7 @@ pub(crate) struct Host {
 
 impl Host {
     /// Of the host; it must have fused multiply-add: else most float operations would be calls.
-    pub fn new() -> Result<Host, Refused> {
+    pub(crate) fn new() -> Result<Host, Refused> {
         let isa = instruction_set()?;
         let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
         let mut context = module.make_context();
@@ -58,22 +58,22 @@ impl Host {
     }
 
     /// The function that is built.
-    pub fn function(&mut self) -> &mut Function {
+    pub(crate) fn function(&mut self) -> &mut Function {
         &mut self.context.func
     }
 
     /// What a function calls.
-    pub fn callback(&self) -> Signature {
+    pub(crate) fn callback(&self) -> Signature {
         signature(&self.module)
     }
 
     /// What finishing a function needs.
-    pub fn config(&self) -> TargetFrontendConfig {
+    pub(crate) fn config(&self) -> TargetFrontendConfig {
         self.module.target_config()
     }
 
     /// The function's code.
-    pub fn finish(mut self) -> Result<Blob, Refused> {
+    pub(crate) fn finish(mut self) -> Result<Blob, Refused> {
         match self.define() {
             Ok((entry, bytes)) => {
                 BYTES.fetch_add(bytes, Relaxed);
@@ -111,8 +111,8 @@ impl Host {
 /// A function in memory.
 pub(crate) struct Blob {
     module: ManuallyDrop<JITModule>,
-    pub entry: Entry,
-    pub bytes: usize,
+    pub(crate) entry: Entry,
+    pub(crate) bytes: usize,
 }
 
 // SAFETY: the module is not used but to free its memory, by whoever drops the only owner; the code in it does not change.
@@ -134,7 +134,8 @@ fn signature(module: &JITModule) -> Signature {
     signature
 }
 
-fn instruction_set() -> Result<OwnedTargetIsa, Refused> {
+/// The host's instructions, as far as this knows them.
+pub(crate) fn instruction_set() -> Result<OwnedTargetIsa, Refused> {
     let refuse = |why: &str| Err(Refused::Host(why.to_string()));
     if cfg!(target_endian = "big") || !cfg!(target_pointer_width = "64") {
         return refuse("the host is not a little-endian machine of 64 bits");
@@ -147,7 +148,8 @@ fn instruction_set() -> Result<OwnedTargetIsa, Refused> {
     for (name, value) in [
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
-        ("opt_level", "speed"),
+        // The optimiser takes a third of the time and finds little that is not done already.
+        ("opt_level", "none"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("unwind_info", "false"),
     ] {

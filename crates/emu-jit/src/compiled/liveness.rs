@@ -4,7 +4,8 @@
 //! pushes of that kind. What other lanes read of a thread (SHFL, FSWZ) counts as read everywhere, and where whole quads may be
 //! made to run everything does.
 
-use crate::compiled::blocks::Blocks;
+use super::blocks::Blocks;
+use crate::Threads;
 use nvir_emu::engine::Code;
 use nvir_emu::engine::open::{CarryIn, Class, Cmp, Flow, Inst, Micro, PSrc};
 
@@ -21,13 +22,13 @@ pub(crate) const ALL_FLAGS: u16 = 0xf << FIRST_FLAG;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Set {
     regs: [u64; 4],
-    pub masks: u16,
+    pub(crate) masks: u16,
 }
 
 impl Set {
-    pub const ALL: Set = Set { regs: [u64::MAX; 4], masks: (1 << MASKS) - 1 };
+    pub(crate) const ALL: Set = Set { regs: [u64::MAX; 4], masks: (1 << MASKS) - 1 };
 
-    pub fn add_regs(&mut self, first: u8, count: u8) {
+    pub(crate) fn add_regs(&mut self, first: u8, count: u8) {
         (usize::from(first)..usize::from(first) + usize::from(count))
             .for_each(|r| self.regs[(r / 64) & 3] |= 1 << (r % 64));
     }
@@ -37,7 +38,7 @@ impl Set {
             .for_each(|r| self.regs[(r / 64) & 3] &= !(1 << (r % 64)));
     }
 
-    pub fn has(&self, reg: u8) -> bool {
+    pub(crate) fn has(&self, reg: u8) -> bool {
         self.regs[usize::from(reg) / 64] >> (reg % 64) & 1 != 0
     }
 
@@ -53,7 +54,7 @@ pub(crate) struct Liveness {
     entry: Vec<Set>,
     /// What is live everywhere.
     always: Set,
-    stage: bool,
+    of: Threads,
 }
 
 /// Whether a transfer of control tests the condition code.
@@ -86,12 +87,12 @@ pub(crate) fn masks_written(inst: &Inst) -> u16 {
 }
 
 /// What an instruction surely writes in every lane that executes it.
-fn kills(inst: &Inst, stage: bool) -> (bool, u16) {
+fn kills(inst: &Inst, of: Threads) -> (bool, u16) {
     let all = inst.guard == PSrc::TRUE && inst.quad == 15;
     let class = inst.micro.class();
     let plain = match inst.micro {
         Micro::R2p { .. } => false,
-        Micro::Load { .. } | Micro::LoadConst { .. } => !stage,
+        Micro::Load { .. } | Micro::LoadConst { .. } => of == Threads::Kernel,
         _ => matches!(class, Class::Pure | Class::CrossLane),
     };
     if !all || !plain {
@@ -101,7 +102,7 @@ fn kills(inst: &Inst, stage: bool) -> (bool, u16) {
 }
 
 impl Liveness {
-    pub fn new(code: &Code, blocks: &Blocks, stage: bool) -> Liveness {
+    pub(crate) fn new(code: &Code, blocks: &Blocks, of: Threads) -> Liveness {
         let insts = code.instructions();
         let mut always = Set::default();
         let all = (0..blocks.count()).flat_map(|b| blocks.instructions(b));
@@ -110,14 +111,16 @@ impl Liveness {
                 Micro::Shfl { .. } | Micro::Fswz { .. } => {
                     inst.reads.iter().for_each(|&(r, n)| always.add_regs(r, n));
                 }
-                Micro::Flow(Flow::QuadOn) if stage => always = Set::ALL,
+                Micro::Flow(Flow::QuadOn) if of == Threads::Stage => always = Set::ALL,
                 Micro::Flow(Flow::Brx { .. }) => always = Set::ALL,
                 // Neighbours' coordinates count.
-                Micro::Tex(_) if stage => inst.reads.iter().for_each(|&(r, n)| always.add_regs(r, n)),
+                Micro::Tex(_) if of == Threads::Stage => {
+                    inst.reads.iter().for_each(|&(r, n)| always.add_regs(r, n))
+                }
                 _ => {}
             }
         }
-        let mut this = Liveness { entry: vec![always; blocks.count()], always, stage };
+        let mut this = Liveness { entry: vec![always; blocks.count()], always, of };
         loop {
             let mut changed = false;
             for block in (0..blocks.count()).rev() {
@@ -135,10 +138,10 @@ impl Liveness {
     }
 
     /// What is live behind a block.
-    pub fn at_end(&self, code: &Code, blocks: &Blocks, block: usize) -> Set {
+    pub(crate) fn at_end(&self, code: &Code, blocks: &Blocks, block: usize) -> Set {
         // What a shader leaves in registers is its result.
         let exits = |&i: &usize| matches!(code.instructions()[i].micro, Micro::Flow(Flow::Exit(_)));
-        if self.stage && blocks.instructions(block).last().is_some_and(exits) {
+        if self.of == Threads::Stage && blocks.instructions(block).last().is_some_and(exits) {
             return Set::ALL;
         }
         let mut live = self.always;
@@ -148,7 +151,7 @@ impl Liveness {
 
     /// From what is live behind an instruction to what is live before it.
     fn before(&self, inst: &Inst, live: &mut Set) {
-        let (regs, masks) = kills(inst, self.stage);
+        let (regs, masks) = kills(inst, self.of);
         if regs {
             inst.writes.iter().for_each(|&(r, n)| live.remove_regs(r, n));
         }
@@ -159,7 +162,7 @@ impl Liveness {
     }
 
     /// What is live behind each instruction of a block.
-    pub fn behind_each(&self, code: &Code, blocks: &Blocks, block: usize) -> Vec<Set> {
+    pub(crate) fn behind_each(&self, code: &Code, blocks: &Blocks, block: usize) -> Vec<Set> {
         let mut live = self.at_end(code, blocks, block);
         let mut behind = Vec::new();
         for &i in blocks.instructions(block).iter().rev() {

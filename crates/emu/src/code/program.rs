@@ -43,7 +43,7 @@ pub struct Code {
     /// One above the highest register that any of them names.
     pub(crate) gprs: usize,
     /// How many of them are in the primary segment, and its address.
-    primary: (usize, u32),
+    pub(crate) primary: (usize, u32),
     pub(crate) pool: Pool,
     /// What an engine has made of it.
     pub(crate) attached: Attached,

@@ -10,7 +10,8 @@ use super::laneop::RowOp;
 use super::micro::{Bop, CarryIn, Cmp, Flow, Inst, Micro, NULL, PSrc, SetDst};
 use super::steps::{ALWAYS, Branch};
 use crate::state::lanes::{LANES, LaneVec, Modifier, Src};
-use crate::state::warp::{Cc, Wait};
+use crate::state::stack::Wait;
+use crate::state::warp::Cc;
 use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
 
 /// What is added, beside a carry: `a` shifted to the left and `b`, each its complement where `flip` is all ones.

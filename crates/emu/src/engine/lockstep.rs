@@ -31,6 +31,11 @@ impl Engine for Lockstep<'_> {
     fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>> {
         Some(Arc::new(Both { first: self.first.prepare(code), second: self.second.prepare(code) }))
     }
+
+    // It takes memory back.
+    fn shares_memory(&self) -> bool {
+        false
+    }
 }
 
 /// The executors of one code; none: the interpreter.

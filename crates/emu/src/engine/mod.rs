@@ -26,6 +26,11 @@ use std::sync::Arc;
 pub trait Engine: Sync + Debug {
     /// An executor of this code; none if the interpreter is to execute it.
     fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>>;
+
+    /// Whether blocks of a launch may execute on several threads.
+    fn shares_memory(&self) -> bool {
+        true
+    }
 }
 
 /// Executes warps of one code.

@@ -10,16 +10,25 @@ pub use crate::code::micro::{
 };
 pub use crate::code::stageop::StageOp;
 pub use crate::code::wideop::{Conv, WideOp};
-pub use crate::interpreter::{run, step, transfer};
+pub use crate::interpreter::{after_block, execute_one, run, step, transfer};
 pub use crate::run::attached::{Attached, Slot};
 pub use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, POOL, Src};
+pub use crate::state::stack::{Entry, Wait};
+pub use nvir_hw::special;
 
 use super::{Code, Cx, Warp};
+use crate::code::program::Program;
 use crate::state::block::BlockState;
 use std::mem::offset_of;
 
 /// Bytes from the begin of [`Raw::warp`] to the code address, `u32`.
 pub const PC: usize = offset_of!(Warp, pc);
+/// From there to the address of the instruction that it executes or has executed last, `u32`.
+pub const AT: usize = offset_of!(Warp, at);
+/// From there to the mask of lanes that have not ended, `u32`.
+pub const LIVE: usize = offset_of!(Warp, live);
+/// From there to the number of entries of the divergence stack, `u32`.
+pub const DEPTH: usize = offset_of!(Warp, stack.len);
 /// From there to the mask of lanes that run, `u32`.
 pub const ACTIVE: usize = offset_of!(Warp, active);
 /// From there to the masks of the predicates, eight `u32`.
@@ -35,6 +44,17 @@ pub const FLAGS: [usize; 4] = [
 pub const STEPS: usize = offset_of!(BlockState, steps);
 /// From there to the same times threads, `u64`.
 pub const THREAD_STEPS: usize = offset_of!(BlockState, thread_steps);
+/// From there to its place in the grid, three `u32`.
+pub const CTAID: usize = offset_of!(BlockState, ctaid);
+
+/// What a block does with a word that others may access at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tracked {
+    /// It loads it.
+    Read,
+    /// It stores to it.
+    Write,
+}
 
 /// Where the state of a warp and its block lies. It holds until anything else uses the warp or the block; then ask again.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +64,14 @@ pub struct Raw {
     pub warp: *mut Warp,
     /// [`STEPS`] and [`THREAD_STEPS`] say what is where.
     pub block: *mut u8,
+    /// The divergence stack from the bottom; [`DEPTH`] says how many entries there are.
+    pub stack: *mut Entry,
+    /// For how many entries there is room.
+    pub stack_room: u32,
+    /// Threads of a block along each axis, and blocks of the grid.
+    pub sizes: [u32; 6],
+    /// Rows of the warp's threads' numbers along each axis.
+    pub threads: *const LaneVec,
     /// As many rows as the launch gives registers to a thread; none of its code names more.
     pub regs: *mut LaneVec,
     /// A row for each of [`Code::uniforms`].
@@ -77,9 +105,21 @@ impl Code {
         &self.attached
     }
 
+    /// Most code: as many of the instructions as there are, from this address on, at multiples of two to this many bytes.
+    pub fn primary(&self) -> (usize, u32, u32) {
+        (self.primary.0, self.primary.1, self.step())
+    }
+
     /// The index of the instruction behind one.
     pub fn next(&self, index: usize) -> usize {
         index + (usize::from(self.insts[index].bytes) >> self.step())
+    }
+}
+
+impl Program {
+    /// The code.
+    pub fn decoded(&self) -> &Code {
+        &self.code
     }
 }
 
@@ -120,7 +160,6 @@ impl<'a> Cx<'a> {
     }
 
     /// Remembers the buffer that the first running lane's access to global memory is in; whether that is another one than before. It is
-    /// none where every access must be looked at.
     pub fn remember(&mut self, warp: &Warp, addr: &Addr, slot: usize) -> bool {
         let env = self.env;
         let lane = warp.first_lane();
@@ -129,14 +168,29 @@ impl<'a> Cx<'a> {
             Some(hi) => (word(addr.base) | word(hi) << 32).wrapping_add(addr.offset as u64),
             None => u64::from((word(addr.base) as u32).wrapping_add(addr.offset as u32)),
         };
-        if env.observed || env.stage.is_some() {
+        if env.stage.is_some() {
             return false;
         }
         let Some(slot) = self.block.slots.get_mut(slot) else { return false };
-        let known = a.wrapping_sub(slot.base) < slot.size;
+        let known = a.wrapping_sub(slot.base) < slot.size.max(slot.tracked);
         let Some(buffer) = (!known).then(|| env.bound.memory.find(a, 1)).flatten() else { return false };
         *slot = Slot::of(&env.bound.memory.buffers[buffer]);
+        if env.observed {
+            (slot.buffer, slot.tracked, slot.size) = (buffer, slot.size, 0);
+        }
         true
+    }
+
+    /// The block accesses words of the buffer of a slot, from this byte of it on: whether it may, together with other blocks.
+    pub fn track(&self, slot: usize, byte: u64, words: usize, does: Tracked) -> bool {
+        let Some(slot) = self.block.slots.get(slot) else { return false };
+        let buffer = &self.env.bound.memory.buffers[slot.buffer];
+        let first = buffer.word(buffer.base + byte);
+        let track = |word| match does {
+            Tracked::Read => self.track_read(slot.buffer, word),
+            Tracked::Write => self.track_write(slot.buffer, word),
+        };
+        (first..first + words).all(|word| track(word).is_ok())
     }
 
     /// Where everything lies now.
@@ -145,7 +199,12 @@ impl<'a> Cx<'a> {
         let looked_at = self.block.shadow.is_some() || !bound.launch.shared_variables.is_empty();
         let plain_local = warp.undef.is_none() && self.env.stage.is_none();
         let rows = (bound.launch.local_bytes as usize / 4).min(warp.local.len());
+        let ([bx, by, bz], [gx, gy, gz]) = (self.env.shape.block, self.env.shape.grid);
         Raw {
+            stack: warp.stack.room.as_mut_ptr(),
+            stack_room: warp.stack.room.len() as u32,
+            sizes: [bx, by, bz, gx, gy, gz],
+            threads: self.env.threads.rows(warp.index).as_ptr(),
             regs: warp.regs.as_mut_ptr(),
             local: warp.local.as_mut_ptr(),
             local_rows: if plain_local { rows as u64 } else { 0 },

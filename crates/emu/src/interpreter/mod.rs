@@ -10,7 +10,8 @@ use crate::cx::Cx;
 use crate::fault::FaultKind;
 use crate::stage;
 use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, lanes};
-use crate::state::warp::{Side, State as WarpState, Wait, Warp};
+use crate::state::stack::Wait;
+use crate::state::warp::{Side, State as WarpState, Warp};
 use crate::trap::Trap;
 use crate::units::special::special_row;
 use crate::units::{flow, memory, surface, texture};
@@ -212,11 +213,12 @@ pub fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     after_block(cx, w)
 }
 
-/// Executes the transfer of control that a warp is at, if it is one of the usual ones and no fault: what [`step`] does with less ado. The
+/// Executes the transfer of control or barrier that a warp is at, if it is one of the usual ones and no fault: what [`step`] does with less ado. The
 /// instruction must not be one that faults in this launch only.
 pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Option<Yield>, Trap>> {
     let usual = match inst.micro {
         Micro::Nop => inst.sync,
+        Micro::Bar { .. } => !inst.sync,
         Micro::Flow(flow) => !matches!(flow, Flow::Brx { .. } | Flow::Exit(_) | Flow::Kil(_)),
         _ => false,
     };
@@ -229,6 +231,7 @@ pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Opt
         let done = match inst.micro {
             Micro::Flow(_) if inst.sync => return back(w),
             Micro::Flow(f) => flow::execute(cx, w, f, mask).is_ok(),
+            Micro::Bar { .. } => unit(cx, w, inst, mask).is_ok(),
             _ => w.wait(Wait::Ssy, mask).is_ok(),
         };
         if !done {
@@ -246,14 +249,41 @@ fn back<T>(w: &mut Warp) -> Option<T> {
     None
 }
 
-/// Whether a warp goes on: its lanes may all wait or have ended.
-fn after_block(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
+/// Executes the instruction that a warp is at, of this index, which does not end a basic block: what [`step`] does with less ado.
+pub fn execute_one(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> Result<(), Trap> {
+    let bound = cx.env.bound;
+    let (inst, pool) = (&bound.insts[at], &bound.pool[..]);
+    (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
+    let mask = lanes_of(w, inst.guard, inst.quad);
+    cx.block.steps += 1;
+    cx.block.thread_steps += u64::from(mask.count_ones());
+    let done = match &bound.steps[at].rows {
+        Rows::Lane { forms, dst, src } if mask == Mask::MAX => {
+            (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
+            Ok(())
+        }
+        Rows::Lane { forms, dst, src } => {
+            (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into());
+            Ok(())
+        }
+        Rows::Unit if mask != 0 => unit(cx, w, inst, mask),
+        _ => act(cx, w, inst, mask),
+    };
+    if done.is_err() {
+        w.pc = w.at;
+    }
+    done
+}
+
+/// Whether a warp goes on behind a transfer of control: its lanes may all wait or have ended.
+pub fn after_block(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     if w.active == 0 {
         w.unwind()?;
     }
     if w.state == WarpState::Done {
         cx.settle_reads(w)?;
         cx.block.warp_states[w.index as usize] = WarpState::Done;
+        cx.block.warps_left -= 1;
         cx.warp_exits();
         return Ok(Some(Yield::Done));
     }

@@ -28,19 +28,23 @@ impl fmt::Debug for Attached {
 pub struct Slot {
     /// The address of its first byte.
     pub base: u64,
-    /// Bytes.
+    /// Bytes that may be accessed at once.
     pub size: u64,
     /// The host's address of its first byte.
     pub data: u64,
+    /// Bytes that may be accessed if [`Cx::track`](crate::engine::Cx::track) agrees to each word.
+    pub tracked: u64,
+    /// Which buffer those are of.
+    pub(crate) buffer: usize,
 }
 
 impl Slot {
     /// Nothing is in it.
-    pub const EMPTY: Slot = Slot { base: 0, size: 0, data: 0 };
+    pub const EMPTY: Slot = Slot { base: 0, size: 0, data: 0, tracked: 0, buffer: 0 };
 
     pub(crate) fn of(buffer: &Buffer) -> Slot {
         let Buffer { base, size, origin, words, .. } = buffer;
         let data = words.as_ptr().expose_provenance() as u64 + (base - origin);
-        Slot { base: *base, size: *size, data }
+        Slot { base: *base, size: *size, data, ..Slot::EMPTY }
     }
 }

@@ -72,6 +72,7 @@ impl Block {
                 transactions: 0,
                 conflicts: 0,
                 warp_states: vec![WarpState::Ready; count],
+                warps_left: count as u32,
                 reductions: vec![0; count],
                 barriers: vec![Barrier::default(); 16],
                 textures: Seen::default(),
@@ -124,6 +125,7 @@ impl Block {
         }
         st.faults = [0; FaultKind::ALL.len()];
         st.warp_states.fill(WarpState::Ready);
+        st.warps_left = st.warp_states.len() as u32;
         st.reductions.fill(0);
         for barrier in st.barriers.iter_mut().filter(|b| b.arrived != 0) {
             *barrier = Barrier::default();
@@ -150,7 +152,7 @@ impl Block {
         let mut idle = 0;
         while self.st.steps < end {
             if idle == count {
-                if self.st.warp_states.iter().all(|s| *s == WarpState::Done) {
+                if self.st.warps_left == 0 {
                     return Ok(Progress::Done);
                 }
                 return Err(self.deadlock(env));

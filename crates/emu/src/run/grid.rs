@@ -135,8 +135,7 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
         || cores < 2
         || options.trace.is_some()
         || options.checks.global_race
-        // What a compiled engine does alone takes several interpreters.
-        || options.engine.is_some()
+        || options.engine.is_some_and(|engine| !engine.shares_memory())
         || too_large();
     let mut counters = None;
     if !in_order_only {
@@ -244,6 +243,8 @@ fn another(env: &Env<'_>, ended: &mut Option<Box<Block>>, number: u64) -> Box<Bl
 
 /// All blocks on several threads; `None` if their order could show, or anything faults: then no further block begins.
 fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> Option<Counters> {
+    let exec = options.executor(env);
+    let exec = exec.as_deref();
     let failed = AtomicBool::new(false);
     let steps = AtomicU64::new(0);
     let done = AtomicU64::new(0);
@@ -262,7 +263,7 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
             while !failed.load(Relaxed) {
                 let before = block.st.steps;
                 // What panics here does so again in order, where it is reported.
-                let Ok(ended) = catching(|| block.run(env, None, TURN, limit, &mut None)) else {
+                let Ok(ended) = catching(|| block.run(env, exec, TURN, limit, &mut None)) else {
                     failed.store(true, Relaxed);
                     return None;
                 };

@@ -4,7 +4,6 @@ use super::batch::{
     AttributeBuffer, DomainPoint, Fragments, Input, Inputs, Layout, Primitives, Quad, Slots, State,
 };
 use crate::state::lanes::{LANES, LaneVec, Mask};
-use nvir_base::Chip;
 use nvir_base::stage::{Stage, attribute};
 use nvir_hw::special;
 use nvir_isa::header::Header;
@@ -33,7 +32,6 @@ pub(crate) struct Thread {
 /// What a launch of a stage works on.
 pub(crate) struct Context<'a> {
     pub stage: Stage,
-    pub chip: Chip,
     pub header: &'a Header,
     pub input: &'a Input<'a>,
     pub state: State<'a>,
@@ -52,7 +50,6 @@ pub(crate) struct Context<'a> {
 
 /// What a launch is bound to, as far as stages see it.
 pub(crate) struct Parts<'a> {
-    pub chip: Chip,
     pub header: &'a Header,
     pub state: State<'a>,
     pub outputs: &'a Arc<Slots>,
@@ -63,7 +60,7 @@ pub(crate) struct Parts<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn new(parts: Parts<'a>, input: &'a Input<'a>) -> Result<Context<'a>, String> {
-        let Parts { chip, header, state, outputs, patch_outputs, inputs, layout } = parts;
+        let Parts { header, state, outputs, patch_outputs, inputs, layout } = parts;
         let threads = u32::from(header.threads);
         let (stage, items, group) = match input {
             Input::Vertices(v) => (Stage::Vertex, v.len(), 1),
@@ -90,7 +87,6 @@ impl<'a> Context<'a> {
         let groups = LANES as u32 / group;
         Ok(Context {
             stage,
-            chip,
             header,
             input,
             state,

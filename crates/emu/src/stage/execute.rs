@@ -12,7 +12,6 @@ use crate::state::block::BlockState;
 use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
 use crate::state::warp::Warp;
 use crate::trap::Trap;
-use nvir_base::Chip;
 use nvir_base::stage::{ATTRIBUTE_BYTES, Stage};
 use nvir_isa::header::Topology;
 
@@ -144,7 +143,6 @@ impl InOut<'_> {
     fn address(&self, w: &Warp, lane: usize, at: At, width: Width) -> Result<u32, Trap> {
         let mut a = self.value(w, at.base, lane).wrapping_add(at.offset as u32);
         let outside = |what: String| fault(FaultKind::OutOfBounds, lane, what);
-        let chip = self.context.chip;
         if at.physical {
             let first = if at.output { PHYSICAL_OUTPUTS } else { PHYSICAL_INPUTS };
             let logical = a.wrapping_sub(first);
@@ -153,9 +151,6 @@ impl InOut<'_> {
                 return Err(outside(format!("{a:#x} is not a physical address of {side} that AL2P gives")));
             }
             a = logical;
-        } else if at.base != Src::ZERO && !at.patch && chip != Chip::Gf100 {
-            let detail = format!("{chip} takes an index only as a physical address, which AL2P gives");
-            return Err(fault(FaultKind::IllegalInstruction, lane, detail));
         }
         let (bytes, align) = (width.bytes(), width.align());
         if !a.is_multiple_of(align) {

@@ -66,6 +66,8 @@ pub(crate) struct BlockState {
     pub transactions: u64,
     pub conflicts: u64,
     pub warp_states: Vec<WarpState>,
+    /// Those that have not ended.
+    pub warps_left: u32,
     pub reductions: Vec<u32>,
     pub barriers: Vec<Barrier>,
     pub textures: Seen,

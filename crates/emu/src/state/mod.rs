@@ -3,4 +3,5 @@
 pub(crate) mod block;
 pub(crate) mod defined;
 pub(crate) mod lanes;
+pub(crate) mod stack;
 pub(crate) mod warp;

@@ -15,6 +15,7 @@
 
 use super::defined::Undef;
 use super::lanes::{LaneVec, Mask, lanes};
+use super::stack::{Entry, Stack, Wait};
 use crate::code::operand::PSrc;
 use crate::fault::FaultKind;
 
@@ -31,17 +32,6 @@ pub enum Side {
 /// Entries a stack may have; hardware spills it to memory of this order.
 const MAX_STACK: usize = 1 << 16;
 
-/// What an entry of the divergence stack waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wait {
-    Div,
-    Ssy,
-    Pbk,
-    Pcnt,
-    Ret,
-    Jmp,
-}
-
 impl Wait {
     fn names(self) -> (&'static str, &'static str) {
         match self {
@@ -53,16 +43,6 @@ impl Wait {
             Wait::Jmp => ("LONGJMP", "PLONGJMP"),
         }
     }
-}
-
-/// One entry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
-    pub wait: Wait,
-    pub mask: Mask,
-    pub pc: u32,
-    /// Threads that wait here.
-    pub waiting: Mask,
 }
 
 /// Flags of the condition code, one bit a lane each.
@@ -153,7 +133,7 @@ pub struct Warp {
     /// Whether it may go on.
     pub state: State,
     /// The divergence stack; the last is its top.
-    pub stack: Vec<Entry>,
+    pub stack: Stack,
     /// Registers from R0 on.
     pub regs: Vec<LaneVec>,
     /// P0 to P6; the last is always true.
@@ -188,7 +168,7 @@ impl Warp {
             active: live,
             live,
             state: State::Ready,
-            stack: Vec::new(),
+            stack: Stack::default(),
             regs: vec![LaneVec::ZERO; gprs],
             preds,
             cc: Cc::default(),

@@ -91,13 +91,12 @@ impl Cx<'_> {
 
     /// Releases a barrier's warps if enough have arrived.
     fn complete(&mut self, id: usize) {
-        let live =
-            self.block.warp_states.iter().filter(|s| **s != WarpState::Done).count() as u32 * LANES as u32;
+        let live = self.block.warps_left * LANES as u32;
         let b = &mut self.block.barriers[id];
         if b.arrived == 0 || b.arrived < b.expected.unwrap_or(live) {
             return;
         }
-        let b = std::mem::take(b);
+        let mut b = std::mem::take(b);
         let result = match b.mode {
             Some(BarMode::Popc) => b.popc,
             Some(BarMode::And) => u32::from(!b.some_false),
@@ -110,6 +109,9 @@ impl Cx<'_> {
                 races.leave(w, &b.clock);
             }
         }
+        // Memory for the next ones.
+        b.waiting.clear();
+        self.block.barriers[id].waiting = b.waiting;
     }
 
     /// A warp has exited: barriers for all threads no longer wait for it.

@@ -5,7 +5,8 @@ use crate::cx::Cx;
 use crate::fault::FaultKind;
 use crate::stage;
 use crate::state::lanes::{LANES, Mask, lanes};
-use crate::state::warp::{Wait, Warp};
+use crate::state::stack::Wait;
+use crate::state::warp::Warp;
 use crate::trap::Trap;
 
 /// Executes a transfer of control for the lanes of a mask.

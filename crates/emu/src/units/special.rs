@@ -28,6 +28,12 @@ impl ThreadNumbers {
         }
         ThreadNumbers(warps)
     }
+
+    /// Those of a warp.
+    pub(crate) fn rows(&self, warp: u32) -> &[LaneVec; 3] {
+        static NONE: [LaneVec; 3] = [LaneVec::ZERO; 3];
+        self.0.get(warp as usize).unwrap_or(&NONE)
+    }
 }
 
 /// What S2R gives all lanes; those that have no thread, anything.
@@ -37,9 +43,7 @@ pub(crate) fn special_row(cx: &Cx<'_>, w: &Warp, reg: u8) -> LaneVec {
         return each();
     }
     match reg {
-        special::TID_X..=special::TID_Z => {
-            cx.env.threads.0[w.index as usize][(reg - special::TID_X) as usize]
-        }
+        special::TID_X..=special::TID_Z => cx.env.threads.rows(w.index)[(reg - special::TID_X) as usize],
         special::LANEID | special::TID | special::EQMASK..=special::GEMASK => each(),
         _ => LaneVec::splat(special_register(cx, w, reg, 0)),
     }

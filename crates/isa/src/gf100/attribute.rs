@@ -11,8 +11,8 @@ const ATTR: Slot = Slot::new(Kind::Attr { base: b(20, 6), offset: b(32, 10), shi
 const PATCH: Names = names!(_, P);
 /// Outputs of other threads of the patch.
 const OUTPUT: Names = names!(_, O);
-/// Bit 57 clear: the address is one that AL2P gave. Mesa's nvc0 driver sets it on every other
-/// access; NAK never does, but has no driver for these chips, so set stays what is written.
+/// Bit 57 clear. Mesa's nvc0 driver sets it on every access, also with addresses that AL2P gave; NAK never does, but has no
+/// driver for these chips, so set stays what is written.
 const PHYSICAL: Names = names!(Phys, _);
 pub(super) const SIZE: Names = names!(_, B64, B96, B128);
 const SIZE_BITS: Bits = b(5, 2);

@@ -1,7 +1,7 @@
 //! A group of lanes in a run of instructions: its registers and masks as values, read from the warp when first used.
 
+use super::super::liveness::{FIRST_FLAG, MASKS};
 use super::vector::{Emitter, ROW, WORDS};
-use crate::compiled::liveness::{FIRST_FLAG, MASKS};
 use cranelift_codegen::ir::{Value, types};
 use nvir_emu::engine::Code;
 use nvir_emu::engine::open::{self, Inst, Modifier, NULL, POOL, PSrc, Src, Uniform};
@@ -9,14 +9,19 @@ use nvir_emu::engine::open::{self, Inst, Modifier, NULL, POOL, PSrc, Src, Unifor
 /// Where what a group reads and writes lies.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
-    pub warp: Value,
-    pub pool: Value,
-    /// Vectors of masks for each set of a group's lanes.
-    pub sets: Value,
+    pub(super) warp: Value,
+    pub(super) pool: Value,
+    pub(super) frame: Value,
+    /// The state of the block of threads.
+    pub(super) block: Value,
+    /// What generated code looks up.
+    pub(super) tables: Value,
+    /// The group's part of any row.
+    pub(super) offset: Value,
     /// The group's part of the first register's row.
-    pub rows: Value,
+    pub(super) rows: Value,
     /// The group's first lane, to shift masks by.
-    pub lane: Value,
+    pub(super) lane: Value,
 }
 
 /// Which NaNs a value may have in place of the machine's.
@@ -30,44 +35,44 @@ pub(super) enum Nans {
 /// The value of a register, or of an operand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
-    pub value: Value,
-    pub nans: Nans,
+    pub(super) value: Value,
+    pub(super) nans: Nans,
     /// There are no subnormals.
-    pub flushed: bool,
+    pub(super) flushed: bool,
 }
 
 impl Lanes {
-    pub fn exact(value: Value) -> Lanes {
+    pub(super) fn exact(value: Value) -> Lanes {
         Lanes { value, nans: Nans::Exact, flushed: false }
     }
 }
 
 /// The state of a group.
 pub(super) struct Group<'e, 'f, 'c> {
-    pub e: &'e mut Emitter<'f>,
-    pub code: &'c Code,
-    places: Places,
+    pub(super) e: &'e mut Emitter<'f>,
+    pub(super) code: &'c Code,
+    pub(super) places: Places,
     regs: Box<[Option<Lanes>; 256]>,
     written: Vec<u8>,
     masks: [Option<Value>; MASKS],
     /// The lanes that execute the current instruction; none: all that are active.
-    pub guard: Option<Value>,
+    pub(super) guard: Option<Value>,
 }
 
 impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
-    pub fn new(e: &'e mut Emitter<'f>, code: &'c Code, places: Places) -> Group<'e, 'f, 'c> {
+    pub(super) fn new(e: &'e mut Emitter<'f>, code: &'c Code, places: Places) -> Group<'e, 'f, 'c> {
         let regs = Box::new([None; 256]);
         Group { e, code, places, regs, written: Vec::new(), masks: [None; MASKS], guard: None }
     }
 
     /// The vector of a mask that is a word of the warp.
     fn spread(&mut self, word: Value) -> Value {
-        let Places { sets, lane, .. } = self.places;
-        spread(self.e, word, lane, sets)
+        let Places { tables, lane, .. } = self.places;
+        spread(self.e, word, lane, tables)
     }
 
     /// A predicate or flag by its number among the masks.
-    pub fn mask(&mut self, n: usize) -> Value {
+    pub(super) fn mask(&mut self, n: usize) -> Value {
         if let Some(v) = self.masks[n] {
             return v;
         }
@@ -77,7 +82,7 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
         v
     }
 
-    pub fn pred(&mut self, p: PSrc) -> Value {
+    pub(super) fn pred(&mut self, p: PSrc) -> Value {
         if p.num & 7 == 7 {
             return self.e.all(if p.not { 0 } else { u32::MAX });
         }
@@ -86,14 +91,14 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
     }
 
     /// Begins an instruction: the lanes that execute it, if those are not all active ones.
-    pub fn enter(&mut self, inst: &Inst) -> Option<Value> {
+    pub(super) fn enter(&mut self, inst: &Inst) -> Option<Value> {
         self.guard = None;
         if inst.guard != PSrc::TRUE {
             self.guard = Some(self.pred(inst.guard));
         }
         if inst.quad != 15 {
             let offset = usize::from(inst.quad) * 16;
-            let quad = self.e.load(WORDS, self.places.sets, offset);
+            let quad = self.e.load(WORDS, self.places.tables, offset);
             self.guard = Some(match self.guard {
                 Some(guard) => self.e.and(guard, quad),
                 None => quad,
@@ -128,13 +133,13 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
     }
 
     /// The operand's bits.
-    pub fn bits(&mut self, src: Src) -> Value {
+    pub(super) fn bits(&mut self, src: Src) -> Value {
         let v = if src.row < POOL { self.exact_reg(src.row as u8) } else { self.pool(src.row) };
         self.e.modify(src.modifier, v)
     }
 
     /// The operand for what reads it as a float: NaNs may be any.
-    pub fn float(&mut self, src: Src) -> Lanes {
+    pub(super) fn float(&mut self, src: Src) -> Lanes {
         use Modifier::{AbsF32, NegAbsF32, NegF32, None};
         if src.row >= POOL || !matches!(src.modifier, None | NegF32 | AbsF32 | NegAbsF32) {
             return Lanes::exact(self.bits(src));
@@ -144,13 +149,13 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
     }
 
     /// The operand for a float operation that may flush.
-    pub fn flushed(&mut self, src: Src, ftz: bool) -> Value {
+    pub(super) fn flushed(&mut self, src: Src, ftz: bool) -> Value {
         let v = self.float(src);
         if ftz && !v.flushed { self.e.flush(v.value) } else { v.value }
     }
 
     /// What an operand is in all threads, if the code says so.
-    pub fn known(code: &Code, src: Src) -> Option<u32> {
+    pub(super) fn known(code: &Code, src: Src) -> Option<u32> {
         match code.uniforms().get(usize::from(src.row.checked_sub(POOL)?))? {
             Uniform::Imm(v) => Some(src.modifier.apply(*v)),
             Uniform::Const(..) => None,
@@ -158,7 +163,7 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
     }
 
     /// Writes a register in the lanes that execute the instruction.
-    pub fn put(&mut self, dst: u8, v: Lanes) {
+    pub(super) fn put(&mut self, dst: u8, v: Lanes) {
         if dst == NULL {
             return;
         }
@@ -178,7 +183,7 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
     }
 
     /// Writes a predicate or flag, by its number among the masks.
-    pub fn put_mask(&mut self, n: usize, v: Value) {
+    pub(super) fn put_mask(&mut self, n: usize, v: Value) {
         let v = match self.guard {
             None => v,
             Some(guard) => {
@@ -189,14 +194,14 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
         self.masks[n] = Some(v);
     }
 
-    pub fn put_pred(&mut self, p: u8, v: Value) {
+    pub(super) fn put_pred(&mut self, p: u8, v: Value) {
         if p < FIRST_FLAG as u8 {
             self.put_mask(p.into(), v);
         }
     }
 
     /// CC from a result without carry and overflow.
-    pub fn put_flags(&mut self, inst: &Inst, out: Value) {
+    pub(super) fn put_flags(&mut self, inst: &Inst, out: Value) {
         let mut zero = self.e.is_zero(out);
         if inst.chain {
             let old = self.mask(FIRST_FLAG);
@@ -210,7 +215,7 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
     }
 
     /// Writes registers that were changed and live on to the warp's rows, in the active lanes.
-    pub fn write_back(&mut self, lives: impl Fn(u8) -> bool, active: Option<Value>) {
+    pub(super) fn write_back(&mut self, lives: impl Fn(u8) -> bool, active: Option<Value>) {
         for r in std::mem::take(&mut self.written) {
             if !lives(r) {
                 continue;
@@ -232,12 +237,12 @@ pub(super) fn mask_offset(n: usize) -> usize {
 }
 
 /// The vector of a group's lanes in a word.
-pub(super) fn spread(e: &mut Emitter<'_>, word: Value, lane: Value, sets: Value) -> Value {
+pub(super) fn spread(e: &mut Emitter<'_>, word: Value, lane: Value, tables: Value) -> Value {
     use cranelift_codegen::ir::InstBuilder;
     let set = e.b.ins().ushr(word, lane);
     let set = e.b.ins().band_imm_u(set, 15);
     let set = e.b.ins().uextend(types::I64, set);
     let offset = e.b.ins().ishl_imm_u(set, 4);
-    let at = e.b.ins().iadd(sets, offset);
+    let at = e.b.ins().iadd(tables, offset);
     e.load(WORDS, at, 0)
 }

@@ -21,7 +21,13 @@ pub(super) fn is_lane_op(code: &Code, op: LaneOp, src: &[Src; 3]) -> bool {
         LaneOp::Bfi => known(1).is_some(),
         LaneOp::Shf(_) => known(1).is_some(),
         LaneOp::Prmt(mode) => mode == Permute::Index && known(1).is_some_and(|s| s & 0x8888 == 0),
-        _ => true,
+        LaneOp::FAdd { .. } | LaneOp::FMul { .. } | LaneOp::FFma { .. } => true,
+        LaneOp::FMin { .. } | LaneOp::FMax { .. } | LaneOp::FSel { .. } => true,
+        LaneOp::Mov | LaneOp::Sel { .. } | LaneOp::And | LaneOp::Or | LaneOp::Xor => true,
+        LaneOp::Add | LaneOp::AddOne | LaneOp::Sub | LaneOp::SubFrom | LaneOp::AddNot => true,
+        LaneOp::ShlAdd | LaneOp::MulAdd | LaneOp::MulSub | LaneOp::MulHiAdd { .. } | LaneOp::MadSp(_) => true,
+        LaneOp::Min { .. } | LaneOp::Max { .. } | LaneOp::Sad { .. } => true,
+        LaneOp::Shl { .. } | LaneOp::Flo { .. } | LaneOp::Popc => true,
     }
 }
 
@@ -42,7 +48,7 @@ enum Shift {
 
 impl Group<'_, '_, '_> {
     /// What an operation of [`is_lane_op`] gives.
-    pub fn lane(&mut self, op: LaneOp, src: &[Src; 3]) -> Lanes {
+    pub(super) fn lane(&mut self, op: LaneOp, src: &[Src; 3]) -> Lanes {
         let [a, b, c] = *src;
         let value = match op {
             LaneOp::FAdd { ftz } => return self.float_op(FloatOp::Add, Fp { ftz, ..Fp::default() }, src),
@@ -385,7 +391,7 @@ impl Group<'_, '_, '_> {
     }
 
     /// The magnitude of a float negated.
-    pub fn negated(&mut self, v: Value) -> Value {
+    pub(super) fn negated(&mut self, v: Value) -> Value {
         let sign = self.e.all(SIGN);
         self.e.xor(v, sign)
     }

@@ -1,37 +1,53 @@
-//! Loads and stores in line: of whole warps whose lanes access words that follow each other.
+//! Accesses to memory: in line if no lane can be at fault.
 //!
-//! Whatever else there is takes the call that follows: [`access`](crate::compiled::access).
+//! Whole warps whose lanes access words that follow each other are the shortest way; then any lanes at any places ([`scatter`](super::scatter)).
+//! Whatever else there is takes the call that follows: [`access`](super::super::access).
 
-use super::vector::{GROUP, GROUP_BYTES, PLAIN, ROW, WORDS};
+use super::super::frame::field;
+use super::scatter::Request;
+use super::vector::{GROUP, GROUP_BYTES, PLAIN, ROW, UNALIGNED, WORDS};
 use super::{Active, Lift};
-use crate::compiled::frame::field;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
-use nvir_emu::engine::open::{Addr, Inst, LANES, Micro, Modifier, NULL, POOL, PSrc, Slot, Space, Src, Width};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use nvir_emu::engine::open::{Addr, LANES, Micro, Modifier, NULL, POOL, PSrc, Slot, Space, Src, Width};
 use std::mem::offset_of;
 
 /// Groups of a warp.
 const GROUPS: usize = LANES / GROUP;
 
-/// Accesses to memory whose words are aligned, but not vectors of them.
-const UNALIGNED: MemFlagsData = MemFlagsData::new().with_notrap();
-
 impl Lift<'_, '_> {
-    /// A load or store that has a fast path.
-    pub(super) fn access(&mut self, index: usize, active: Active) {
+    /// A load, store or atomic.
+    pub(super) fn access(&mut self, index: usize, request: &Request<'_>) {
         let inst = self.inst(index);
         let slot = self.slot(index);
-        let done = self.e.b.create_block();
-        if let Active::All = active
-            && inst.guard == PSrc::TRUE
-            && inst.quad == 15
-        {
-            self.in_order(inst, slot, done);
+        let done = self.meeting();
+        let mut mask = None;
+        if matches!(self.now.active, Active::All) && inst.guard == PSrc::TRUE && inst.quad == 15 {
+            self.counted();
+            self.in_order(&inst.micro, slot, done);
+        } else {
+            self.skip_if_nobody(index, done);
+            self.counted();
+            mask = Some(self.executing(inst));
         }
-        self.skip_if_nobody(index, active, done);
-        let stopped = self.callback(index, field::ACCESS, slot);
-        self.e.branch(stopped, self.outcome, done);
-        self.e.b.switch_to_block(done);
+        self.scattered(request, slot, mask, done);
+        self.callback(index, field::ACCESS, slot);
+        let counted = self.counted();
+        self.e.jump(done, &counted);
+        self.begin(done);
+    }
+
+    /// An access has been done by the lanes of a mask, or by all.
+    pub(super) fn accessed(&mut self, mask: Option<Value>, done: Block) {
+        let now = self.now;
+        let threads = match mask {
+            None => self.e.long(LANES as i64),
+            Some(mask) => self.threads_of(mask),
+        };
+        self.count(1, 0, Some(threads));
+        let counted = self.counted();
+        self.e.jump(done, &counted);
+        self.now = now;
     }
 
     /// The number of the slot of an instruction.
@@ -43,9 +59,17 @@ impl Lift<'_, '_> {
         })
     }
 
+    /// The buffer that an instruction accessed last: address, bytes, where the host has it.
+    pub(super) fn buffer(&mut self, slot: u32) -> [Value; 3] {
+        let slots = self.e.load(types::I64, self.state.frame, field::SLOTS);
+        let first = slot as usize * size_of::<Slot>();
+        [offset_of!(Slot, base), offset_of!(Slot, size), offset_of!(Slot, data)]
+            .map(|part| self.e.load(types::I64, slots, first + part))
+    }
+
     /// The access of a whole warp to words in the order of its lanes, in line; else it goes on behind.
-    fn in_order(&mut self, inst: &Inst, slot: u32, done: Block) {
-        let (space, reg, addr, is_store) = match &inst.micro {
+    fn in_order(&mut self, micro: &Micro, slot: u32, done: Block) {
+        let (space, reg, addr, is_store) = match micro {
             Micro::Load { space, width: Width::B32, dst, addr } => (*space, *dst, addr, false),
             Micro::Store { space, width: Width::B32, src, addr } => (*space, *src, addr, true),
             _ => return,
@@ -66,9 +90,7 @@ impl Lift<'_, '_> {
                 self.e.store(v, self.state.regs, row + offset);
             }
         }
-        let threads = self.e.long(LANES as i64);
-        self.count(1, threads);
-        self.e.jump(done, &[]);
+        self.accessed(None, done);
         self.e.b.switch_to_block(otherwise);
     }
 
@@ -93,7 +115,7 @@ impl Lift<'_, '_> {
             Some(row) => self.e.load(types::I32, self.state.pool, usize::from(row) * ROW),
         });
         let any = self.e.b.ins().vany_true(wrong);
-        self.go_on_if_not(any, otherwise);
+        self.e.go_on_if_not(any, otherwise);
         let bytes = 4 * LANES as i64;
         let host = match space {
             Space::Generic => {
@@ -105,7 +127,7 @@ impl Lift<'_, '_> {
                 let mut at = self.e.b.ins().uextend(types::I64, low);
                 // What follows in the low words would begin again at zero.
                 let last = self.e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, at, (1 << 32) - bytes);
-                self.go_on_if_not(last, otherwise);
+                self.e.go_on_if_not(last, otherwise);
                 if let Some(high) = high {
                     let high = self.e.b.ins().uextend(types::I64, high);
                     let high = self.e.b.ins().ishl_imm_u(high, 32);
@@ -113,34 +135,27 @@ impl Lift<'_, '_> {
                     at = self.e.b.ins().iadd_imm_s(at, addr.offset);
                 }
                 let unaligned = self.e.b.ins().band_imm_u(at, 3);
-                self.go_on_if_not(unaligned, otherwise);
-                let slots = self.e.load(types::I64, self.state.frame, field::SLOTS as usize);
-                let mut part =
-                    |field: usize| self.e.load(types::I64, slots, slot as usize * size_of::<Slot>() + field);
-                let (base, size, data) = (
-                    part(offset_of!(Slot, base)),
-                    part(offset_of!(Slot, size)),
-                    part(offset_of!(Slot, data)),
-                );
+                self.e.go_on_if_not(unaligned, otherwise);
+                let [base, size, data] = self.buffer(slot);
                 let inside = self.e.sub(at, base);
                 let beyond = self.e.icmp(IntCC::UnsignedGreaterThan, inside, size);
-                self.go_on_if_not(beyond, otherwise);
+                self.e.go_on_if_not(beyond, otherwise);
                 let room = self.e.sub(size, inside);
                 let short = self.e.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, room, bytes);
-                self.go_on_if_not(short, otherwise);
+                self.e.go_on_if_not(short, otherwise);
                 self.e.add(data, inside)
             }
             Space::Shared => {
                 let low = self.e.b.ins().iadd_imm_s(first_low, i64::from(addr.offset as i32));
                 let at = self.e.b.ins().band_imm_u(low, 0x00ff_ffff);
                 let unaligned = self.e.b.ins().band_imm_u(at, 3);
-                self.go_on_if_not(unaligned, otherwise);
+                self.e.go_on_if_not(unaligned, otherwise);
                 let at = self.e.b.ins().uextend(types::I64, at);
-                let size = self.e.load(types::I64, self.state.frame, field::SHARED_BYTES as usize);
+                let size = self.e.load(types::I64, self.state.frame, field::SHARED_BYTES);
                 let end = self.e.b.ins().iadd_imm_s(at, bytes);
                 let beyond = self.e.icmp(IntCC::UnsignedGreaterThan, end, size);
-                self.go_on_if_not(beyond, otherwise);
-                let shared = self.e.load(types::I64, self.state.frame, field::SHARED as usize);
+                self.e.go_on_if_not(beyond, otherwise);
+                let shared = self.e.load(types::I64, self.state.frame, field::SHARED);
                 self.e.add(shared, at)
             }
             Space::Local => return None,
@@ -171,11 +186,5 @@ impl Lift<'_, '_> {
             all = Some(all.map_or(wrong, |all| self.e.or(all, wrong)));
         }
         all.unwrap_or(first)
-    }
-
-    fn go_on_if_not(&mut self, wrong: Value, otherwise: Block) {
-        let on = self.e.b.create_block();
-        self.e.branch(wrong, otherwise, on);
-        self.e.b.switch_to_block(on);
     }
 }

@@ -1,30 +1,37 @@
 //! From micro-ops to a function of host code.
 //!
 //! A function takes the frame and the block that it begins with, and goes from block to block until something outside it is to be
-//! done ([`Status`](crate::compiled::frame::Status)). Each basic block has two forms, for warps all of whose lanes run and for others. In a block, instructions that
-//! [`pure`] has code for form *runs*: a run is executed for a group of lanes, then for the next one, with registers in the host's
-//! registers. At the end of a run what lives on is written to the warp's rows. All else is a call of the interpreter, one instruction each, for
-//! which the warp's state is complete.
+//! done ([`Status`]). Each basic block has two forms, for warps all of whose lanes run and for others. In a block, instructions that
+//! [`pure`] has code for form *runs* ([`run`]): a run is executed for a group of lanes, then for the next one, with registers in the
+//! host's registers. At the end of a run what lives on is written to the warp's rows. Accesses to memory ([`memory`], [`scatter`]) and
+//! the usual transfers of control ([`flow`]) are in line. All else is a call of the interpreter, one instruction each, for which the
+//! warp's state is complete.
 
+mod flow;
 mod group;
 mod lane;
 mod memory;
 mod pure;
+mod run;
+mod scatter;
+mod special;
 mod vector;
 
-use crate::compiled::access;
-use crate::compiled::blocks::Blocks;
-use crate::compiled::frame::{ELSEWHERE, STOP, Status, field};
-use crate::compiled::host::{Blob, Host, Refused};
-use crate::compiled::liveness::{Liveness, Set, masks_written};
+use super::blocks::Blocks;
+use super::frame::{ELSEWHERE, STOP, Status, field};
+use super::host::{Blob, Host, Refused};
+use super::liveness::{Liveness, Set};
+use crate::Threads;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockCall, InstBuilder, JumpTable, JumpTableData, SigRef, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, SigRef, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use group::{Group, Places, mask_offset, spread};
+use flow::Ways;
+use group::mask_offset;
 use nvir_emu::engine::Code;
-use nvir_emu::engine::open::{self, Flow, Inst, Micro, PSrc};
+use nvir_emu::engine::open::{self, Inst, Micro, PSrc};
 use pure::is_compiled;
-use vector::{Emitter, GROUP, GROUP_BYTES, WORDS};
+use scatter::Request;
+use vector::Emitter;
 
 /// Code with more instructions is interpreted: compiling would take seconds.
 const MAX_INSTRUCTIONS: usize = 20_000;
@@ -40,64 +47,75 @@ pub(crate) enum Keep {
 
 /// Compiled code.
 pub(crate) struct Compiled {
-    pub blob: Blob,
+    pub(crate) blob: Blob,
     /// The block that begins at each instruction.
-    pub numbers: Vec<u32>,
-    /// Loads and stores: the instructions that the slots of a block of threads are of.
-    pub accesses: Vec<u32>,
+    pub(crate) numbers: Vec<u32>,
+    /// Accesses to memory: the instructions that the slots of a block of threads are of.
+    pub(crate) accesses: Vec<u32>,
     /// One above the highest register that it names.
-    pub registers: usize,
+    pub(crate) registers: usize,
 }
 
 /// Compiles what can be reached from `roots`, indices of instructions.
-pub(crate) fn compile(code: &Code, roots: &[usize], stage: bool, keep: Keep) -> Result<Compiled, Refused> {
+pub(crate) fn compile(code: &Code, roots: &[usize], of: Threads, keep: Keep) -> Result<Compiled, Refused> {
     let blocks = Blocks::new(code, roots);
     let length: usize = (0..blocks.count()).map(|b| blocks.instructions(b).len()).sum();
     if length > MAX_INSTRUCTIONS {
         return Err(Refused::Failed(format!("{length} instructions, more than {MAX_INSTRUCTIONS}")));
     }
-    let liveness = Liveness::new(code, &blocks, stage);
+    let liveness = Liveness::new(code, &blocks, of);
     let mut host = Host::new()?;
     let callback = host.callback();
     let config = host.config();
     let mut context = FunctionBuilderContext::new();
     let mut b = FunctionBuilder::new(host.function(), &mut context);
     let callback = b.import_signature(callback);
-    let heads = (0..blocks.count()).map(|_| b.create_block()).collect();
-    let [entry, outcome, elsewhere, dispatch] = [(); 4].map(|()| b.create_block());
+    let heads = (0..blocks.count())
+        .map(|_| Head { any: b.create_block(), whole: b.create_block() })
+        .collect::<Vec<_>>();
+    let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
-    b.append_block_param(dispatch, types::I32);
     let frame = b.block_params(entry)[0];
     let first = b.block_params(entry)[1];
     let mut e = Emitter { b, named: 0 };
+    for head in &heads {
+        for block in [head.any, head.whole] {
+            e.params(block, &[types::I64, types::I64]);
+        }
+        e.params(head.any, &[types::I32]);
+    }
     e.b.switch_to_block(entry);
-    let mut load = |at: i32| e.load(types::I64, frame, at as usize);
+    let mut load = |at: usize| e.load(types::I64, frame, at);
     let state = State {
         frame,
         warp: load(field::WARP),
         block: load(field::BLOCK),
         regs: load(field::REGS),
         pool: load(field::POOL),
-        sets: load(field::MASKS),
+        tables: load(field::TABLES),
+        until: load(field::UNTIL),
     };
-    e.jump(dispatch, &[first]);
+    let ways = Ways::new(&mut e);
+    let steps = e.load(types::I64, state.block, open::STEPS);
+    let threads = e.load(types::I64, state.block, open::THREAD_STEPS);
+    let active = e.load(types::I32, state.warp, open::ACTIVE);
+    e.jump(ways.dispatch, &[first, steps, threads, active]);
     let mut lift = Lift {
         e,
         code,
         blocks: &blocks,
         liveness: &liveness,
         keep,
-        stage,
+        of,
         state,
         callback,
         accesses: Vec::new(),
         slots: vec![None; code.instructions().len()],
         heads,
-        outcome,
-        elsewhere,
-        dispatch,
+        ways,
+        now: Now { steps, threads, active: Active::All, more: 0, whole: 0 },
     };
-    lift.ends();
+    lift.ways();
     for block in 0..blocks.count() {
         lift.block(block);
     }
@@ -110,6 +128,22 @@ pub(crate) fn compile(code: &Code, roots: &[usize], stage: bool, keep: Keep) -> 
     Ok(Compiled { blob, numbers: blocks.numbers().to_vec(), accesses, registers })
 }
 
+/// Whether a run may have an instruction.
+fn is_in_run(code: &Code, inst: &Inst, of: Threads) -> bool {
+    match inst.micro {
+        // Those of stages are others.
+        Micro::S2r { reg, .. } => of == Threads::Kernel && !inst.sync && special::is_known(reg),
+        _ => is_compiled(code, inst),
+    }
+}
+
+/// Whether generated code executes an instruction without a call, if nothing is unusual.
+pub(crate) fn is_in_line(code: &Code, inst: &Inst, of: Threads) -> bool {
+    is_in_run(code, inst, of)
+        || of == Threads::Kernel && Request::of(inst).is_some()
+        || flow::is_usual(inst, of)
+}
+
 /// What the function is called with, for as long as it runs.
 #[derive(Clone, Copy)]
 struct State {
@@ -118,15 +152,37 @@ struct State {
     block: Value,
     regs: Value,
     pool: Value,
-    /// Vectors of masks for each set of a group's lanes.
-    sets: Value,
+    /// [`Tables`](super::frame::Tables).
+    tables: Value,
+    /// How many instructions the block may execute.
+    until: Value,
+}
+
+/// Where the two forms of a block begin. Both take what has been counted, the first one also the lanes that run.
+#[derive(Clone, Copy)]
+struct Head {
+    any: Block,
+    whole: Block,
 }
 
 /// Which lanes run in the form of a block that is written.
 #[derive(Clone, Copy)]
 enum Active {
     All,
-    Mask(Value),
+    /// These, and how many they are.
+    Mask(Value, Value),
+}
+
+/// What is true where code is being written.
+#[derive(Clone, Copy)]
+struct Now {
+    /// Instructions that the block has executed, and the same times threads.
+    steps: Value,
+    threads: Value,
+    active: Active,
+    /// Instructions that are not among them yet; so many of them were executed by all lanes that run.
+    more: i64,
+    whole: i64,
 }
 
 struct Lift<'f, 'c> {
@@ -136,20 +192,16 @@ struct Lift<'f, 'c> {
     liveness: &'c Liveness,
     keep: Keep,
     /// Graphics stages have memory and helpers of their own: the interpreter accesses it.
-    stage: bool,
+    of: Threads,
     state: State,
     callback: SigRef,
     /// The instructions of the slots, and the slot of each instruction.
     accesses: Vec<u32>,
     slots: Vec<Option<u32>>,
     /// Where each block begins.
-    heads: Vec<Block>,
-    /// Return with what a callback has left in the frame.
-    outcome: Block,
-    /// Return since the warp is at no block.
-    elsewhere: Block,
-    /// Goes to the block of a number.
-    dispatch: Block,
+    heads: Vec<Head>,
+    ways: Ways,
+    now: Now,
 }
 
 impl<'c> Lift<'_, 'c> {
@@ -157,70 +209,41 @@ impl<'c> Lift<'_, 'c> {
         &self.code.instructions()[index]
     }
 
-    /// The ways out of the function, and the way to its blocks.
-    fn ends(&mut self) {
-        let table = self.table();
-        self.e.b.switch_to_block(self.dispatch);
-        let number = self.e.b.block_params(self.dispatch)[0];
-        self.e.b.ins().br_table(number, table);
-        for (block, status) in [(self.outcome, Status::Outcome), (self.elsewhere, Status::Elsewhere)] {
-            self.e.b.switch_to_block(block);
-            self.e.b.set_cold_block(block);
-            self.leave(status);
-        }
+    fn address(&mut self, index: usize) -> Value {
+        self.e.int(self.code.address(index))
     }
 
-    fn table(&mut self) -> JumpTable {
-        let other = self.e.b.create_block();
-        self.e.b.switch_to_block(other);
-        self.e.b.set_cold_block(other);
-        let number = self.e.b.block_params(self.dispatch)[0];
-        let stops = self.e.b.ins().icmp_imm_s(IntCC::Equal, number, i64::from(STOP as i32));
-        self.e.branch(stops, self.outcome, self.elsewhere);
-        let pool = &mut self.e.b.func.dfg.value_lists;
-        let mut call = |block| BlockCall::new(block, [], pool);
-        let other = call(other);
-        let all: Vec<BlockCall> = self.heads.iter().map(|&head| call(head)).collect();
-        self.e.b.create_jump_table(JumpTableData::new(other, &all))
-    }
-
-    fn leave(&mut self, status: Status) {
-        let status = self.e.int(status as u32);
-        self.e.b.ins().return_(&[status]);
-    }
-
-    /// The warp is at an instruction.
-    fn put_pc(&mut self, index: usize) {
-        let pc = self.e.int(self.code.address(index));
-        self.e.store(pc, self.state.warp, open::PC);
-    }
-
+    /// A block in both forms.
     fn block(&mut self, block: usize) {
-        let State { frame, block: shared, warp, .. } = self.state;
-        self.e.b.switch_to_block(self.heads[block]);
-        let [late, goes_on, full, partial] = [(); 4].map(|()| self.e.b.create_block());
-        let steps = self.e.load(types::I64, shared, open::STEPS);
-        let until = self.e.load(types::I64, frame, field::UNTIL as usize);
-        let is_late = self.e.icmp(IntCC::UnsignedGreaterThanOrEqual, steps, until);
-        self.e.branch(is_late, late, goes_on);
+        let Head { any, whole } = self.heads[block];
+        self.e.b.switch_to_block(any);
+        let [steps, threads, active] = self.e.values_of(any);
+        let [partial, all] = [(); 2].map(|()| self.e.b.create_block());
+        let is_whole = self.e.b.ins().icmp_imm_s(IntCC::Equal, active, -1);
+        self.e.branch(is_whole, all, partial);
+        self.e.b.switch_to_block(all);
+        self.e.jump(whole, &[steps, threads]);
+        self.e.b.switch_to_block(partial);
+        let count = self.threads_of(active);
+        self.now = Now { steps, threads, active: Active::Mask(active, count), more: 0, whole: 0 };
+        self.form(block);
 
-        self.e.b.switch_to_block(late);
-        self.e.b.set_cold_block(late);
-        self.put_pc(self.blocks.bounds(block).0);
-        self.leave(Status::Slice);
-
-        self.e.b.switch_to_block(goes_on);
-        let active = self.e.load(types::I32, warp, open::ACTIVE);
-        let all = self.e.b.ins().icmp_imm_s(IntCC::Equal, active, -1);
-        self.e.branch(all, full, partial);
-        for (start, active) in [(full, Active::All), (partial, Active::Mask(active))] {
-            self.e.b.switch_to_block(start);
-            self.form(block, active);
-        }
+        self.e.b.switch_to_block(whole);
+        let [steps, threads] = self.e.values_of(whole);
+        self.now = Now { steps, threads, active: Active::All, more: 0, whole: 0 };
+        self.form(block);
     }
 
-    /// A block for warps with these lanes.
-    fn form(&mut self, block: usize, active: Active) {
+    /// A block for warps with the lanes that run now.
+    fn form(&mut self, block: usize) {
+        let on_time = self.e.b.create_block();
+        let late = self.e.icmp(IntCC::UnsignedGreaterThanOrEqual, self.now.steps, self.state.until);
+        let status = self.e.int(Status::Slice as u32);
+        let pc = self.address(self.blocks.bounds(block).0);
+        let Now { steps, threads, .. } = self.now;
+        self.e.branch_with(late, (self.ways.leave, &[status, pc, steps, threads]), (on_time, &[]));
+        self.e.b.switch_to_block(on_time);
+
         let instructions = self.blocks.instructions(block);
         let live = match self.keep {
             Keep::Live => self.liveness.behind_each(self.code, self.blocks, block),
@@ -228,41 +251,31 @@ impl<'c> Lift<'_, 'c> {
         };
         let mut at = 0;
         while at < instructions.len() {
-            let compiled = |&i: &usize| is_compiled(self.code, self.inst(i));
+            let compiled = |&i: &usize| is_in_run(self.code, self.inst(i), self.of);
             let count = instructions[at..].iter().take_while(|i| compiled(i)).count();
+            let index = instructions[at];
             if count > 0 {
-                self.run(&instructions[at..at + count], &live[at + count - 1], active);
+                self.run(&instructions[at..at + count], &live[at + count - 1]);
                 at += count;
-            } else if self.inst(instructions[at]).ends_block() {
-                return self.control(block, instructions[at], active);
-            } else if !self.stage && access::is_access(self.inst(instructions[at])) {
-                self.access(instructions[at], active);
-                at += 1;
-            } else {
-                self.call(instructions[at], active);
-                at += 1;
+                continue;
             }
+            if self.inst(index).ends_block() {
+                return self.control(block, index);
+            }
+            match Request::of(self.inst(index)).filter(|_| self.of == Threads::Kernel) {
+                Some(request) => self.access(index, &request),
+                None => self.call(index),
+            }
+            at += 1;
         }
         self.fall_through(block);
     }
 
-    /// To what follows a block.
-    fn fall_through(&mut self, block: usize) {
-        let end = self.blocks.bounds(block).1;
-        match self.blocks.starting_at(end) {
-            Some(next) => self.e.jump(self.heads[next], &[]),
-            None => {
-                self.put_pc(end);
-                self.leave(Status::Elsewhere);
-            }
-        }
-    }
-
     /// The lanes that execute an instruction, a word.
-    fn executing(&mut self, inst: &Inst, active: Active) -> Value {
-        let mut mask = match active {
+    fn executing(&mut self, inst: &Inst) -> Value {
+        let mut mask = match self.now.active {
             Active::All => None,
-            Active::Mask(active) => Some(active),
+            Active::Mask(active, _) => Some(active),
         };
         if inst.guard != PSrc::TRUE {
             let num = usize::from(inst.guard.num & 7);
@@ -283,188 +296,103 @@ impl<'c> Lift<'_, 'c> {
         mask.unwrap_or_else(|| self.e.int(u32::MAX))
     }
 
-    /// Counts instructions, and those of threads.
-    fn count(&mut self, steps: usize, threads: Value) {
-        for (offset, more) in [(open::STEPS, None), (open::THREAD_STEPS, Some(threads))] {
-            let old = self.e.load(types::I64, self.state.block, offset);
-            let new = match more {
-                None => self.e.b.ins().iadd_imm_s(old, steps as i64),
-                Some(more) => self.e.add(old, more),
-            };
-            self.e.store(new, self.state.block, offset);
-        }
-    }
-
     fn threads_of(&mut self, mask: Value) -> Value {
         let count = self.e.b.ins().popcnt(mask);
         self.e.b.ins().uextend(types::I64, count)
     }
 
+    /// Counts instructions, of which so many were executed by all lanes that run; of the others, threads.
+    fn count(&mut self, steps: usize, whole: usize, threads: Option<Value>) {
+        self.now.more += steps as i64;
+        self.now.whole += whole as i64;
+        if let Some(more) = threads {
+            self.now.threads = self.e.add(self.now.threads, more);
+        }
+    }
+
+    /// What has been counted.
+    fn counted(&mut self) -> [Value; 2] {
+        let Now { more, whole, active, .. } = self.now;
+        if more != 0 {
+            self.now.steps = self.e.b.ins().iadd_imm_s(self.now.steps, more);
+        }
+        if whole != 0 {
+            self.now.threads = match active {
+                Active::All => self.e.b.ins().iadd_imm_s(self.now.threads, whole * open::LANES as i64),
+                Active::Mask(_, count) => {
+                    let threads = self.e.b.ins().imul_imm_s(count, whole);
+                    self.e.add(self.now.threads, threads)
+                }
+            };
+        }
+        (self.now.more, self.now.whole) = (0, 0);
+        [self.now.steps, self.now.threads]
+    }
+
+    /// Goes on in another block, with what has been counted until then.
+    fn begin(&mut self, block: Block) {
+        self.e.b.switch_to_block(block);
+        [self.now.steps, self.now.threads] = self.e.values_of(block);
+        (self.now.more, self.now.whole) = (0, 0);
+    }
+
+    /// A block that takes what has been counted.
+    fn meeting(&mut self) -> Block {
+        let block = self.e.b.create_block();
+        self.e.params(block, &[types::I64, types::I64]);
+        block
+    }
+
     /// Has the interpreter execute an instruction, and returns if that ends something.
-    fn call(&mut self, index: usize, active: Active) {
-        let done = self.e.b.create_block();
-        self.skip_if_nobody(index, active, done);
-        let stopped = self.callback(index, field::STEP, 0);
-        self.e.branch(stopped, self.outcome, done);
-        self.e.b.switch_to_block(done);
+    fn call(&mut self, index: usize) {
+        let done = self.meeting();
+        self.skip_if_nobody(index, done);
+        self.callback(index, field::STEP, index as u32);
+        let counted = self.counted();
+        self.e.jump(done, &counted);
+        self.begin(done);
     }
 
     /// An instruction with a guard that no lane executes is only counted.
-    fn skip_if_nobody(&mut self, index: usize, active: Active, behind: Block) {
+    fn skip_if_nobody(&mut self, index: usize, behind: Block) {
         let inst = self.inst(index);
         if inst.guard == PSrc::TRUE && inst.quad == 15 || matches!(inst.micro, Micro::Illegal(_)) {
             return;
         }
-        let [skipped, some] = [(); 2].map(|()| self.e.b.create_block());
-        let mask = self.executing(inst, active);
-        self.e.branch(mask, some, skipped);
-        self.e.b.switch_to_block(skipped);
-        let none = self.e.long(0);
-        self.count(1, none);
-        self.e.jump(behind, &[]);
+        let some = self.e.b.create_block();
+        let mask = self.executing(inst);
+        let [steps, threads] = self.counted();
+        let skipped = self.e.b.ins().iadd_imm_s(steps, 1);
+        self.e.branch_with(mask, (some, &[]), (behind, &[skipped, threads]));
         self.e.b.switch_to_block(some);
     }
 
-    fn callback(&mut self, index: usize, which: i32, argument: u32) -> Value {
-        self.put_pc(index);
-        let callee = self.e.load(types::I64, self.state.frame, which as usize);
+    /// Calls what executes an instruction and counts it, and returns if the warp does not go on.
+    fn callback(&mut self, index: usize, which: usize, argument: u32) {
+        let [result] = self.call_back(index, which, argument);
+        let goes_on = self.e.b.create_block();
+        self.e.branch(result, self.ways.outcome, goes_on);
+        self.e.b.switch_to_block(goes_on);
+        self.reload();
+    }
+
+    /// Calls back, with the warp's state complete.
+    fn call_back(&mut self, index: usize, which: usize, argument: u32) -> [Value; 1] {
+        let [steps, threads] = self.counted();
+        self.e.store(steps, self.state.block, open::STEPS);
+        self.e.store(threads, self.state.block, open::THREAD_STEPS);
+        let pc = self.address(index);
+        self.e.store(pc, self.state.warp, open::PC);
+        let callee = self.e.load(types::I64, self.state.frame, which);
         let argument = self.e.int(argument);
         let call = self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
-        self.e.b.inst_results(call)[0]
+        [self.e.b.inst_results(call)[0]]
     }
 
-    /// The last instruction of a block, that may change which lanes run.
-    fn control(&mut self, block: usize, index: usize, active: Active) {
-        let inst = self.inst(index);
-        let behind = self.e.b.create_block();
-        if let Micro::Flow(Flow::Bra { target, cc: 15, .. }) = inst.micro
-            && let Some(target) = self.code.index(target).and_then(|i| self.blocks.starting_at(i))
-            && !inst.sync
-        {
-            self.jump_together(inst, target, active);
-        }
-        self.skip_if_nobody(index, active, behind);
-        let next = self.callback(index, field::CONTROL, index as u32);
-        self.e.jump(self.dispatch, &[next]);
-        self.e.b.switch_to_block(behind);
-        self.fall_through(block);
-    }
-
-    /// A branch that all lanes that run take.
-    fn jump_together(&mut self, inst: &Inst, target: usize, active: Active) {
-        let [all, others] = [(); 2].map(|()| self.e.b.create_block());
-        let mask = self.executing(inst, active);
-        let whole = match active {
-            Active::All => self.e.int(u32::MAX),
-            Active::Mask(active) => active,
-        };
-        let together = self.e.icmp(IntCC::Equal, mask, whole);
-        self.e.branch(together, all, others);
-        self.e.b.switch_to_block(all);
-        let threads = self.threads_of(mask);
-        self.count(1, threads);
-        self.e.jump(self.heads[target], &[]);
-        self.e.b.switch_to_block(others);
-    }
-
-    /// Instructions that are executed for one group of lanes after the other.
-    fn run(&mut self, indices: &[usize], live: &Set, active: Active) {
-        let insts: Vec<&Inst> = indices.iter().map(|&i| self.inst(i)).collect();
-        let is_guarded = |i: &&&Inst| i.guard != PSrc::TRUE || i.quad != 15;
-        let guarded = insts.iter().filter(is_guarded).count();
-        let written = insts.iter().fold(0, |m, i| m | masks_written(i)) & live.masks;
-        let masks: Vec<usize> =
-            (0..crate::compiled::liveness::MASKS).filter(|n| written >> n & 1 != 0).collect();
-
-        // Of the loop: the group's offset, counts of guarded instructions, and masks that are written.
-        let [head, latch, done] = [(); 3].map(|()| self.e.b.create_block());
-        self.e.b.append_block_param(head, types::I64);
-        for block in [head, latch, done] {
-            self.e.b.append_block_param(block, WORDS);
-            masks.iter().for_each(|_| {
-                self.e.b.append_block_param(block, types::I32);
-            });
-        }
-        let (offset, counts, none) = (self.e.long(0), self.e.all(0), self.e.int(0));
-        let mut args = vec![offset, counts];
-        args.extend(masks.iter().map(|_| none));
-        self.e.jump(head, &args);
-
-        self.e.b.switch_to_block(head);
-        let params = self.e.b.block_params(head).to_vec();
-        let offset = params[0];
-        let carried = &params[1..];
-        let lane = self.e.b.ins().ushr_imm_u(offset, (GROUP_BYTES / GROUP as i64).ilog2() as i64);
-        let lane = self.e.b.ins().ireduce(types::I32, lane);
-        let active_lanes = match active {
-            Active::All => None,
-            Active::Mask(active) => {
-                let body = self.e.b.create_block();
-                let set = self.e.b.ins().ushr(active, lane);
-                let set = self.e.b.ins().band_imm_u(set, (1 << GROUP) - 1);
-                let args: Vec<_> = carried.iter().map(|&v| v.into()).collect();
-                self.e.b.ins().brif(set, body, &[], latch, &args);
-                self.e.b.switch_to_block(body);
-                Some(spread(&mut self.e, active, lane, self.state.sets))
-            }
-        };
-        let State { warp, pool, sets, regs, .. } = self.state;
-        let rows = self.e.add(regs, offset);
-        let places = Places { warp, pool, sets, rows, lane };
-        let mut counts = carried[0];
-        let mut group = Group::new(&mut self.e, self.code, places);
-        for inst in &insts {
-            if let Some(mut guard) = group.enter(inst) {
-                if let Some(active) = active_lanes {
-                    guard = group.e.and(guard, active);
-                }
-                counts = group.e.sub(counts, guard);
-            }
-            group.execute(inst);
-        }
-        group.write_back(|r| live.has(r), active_lanes);
-        let mut args = vec![counts];
-        for (&n, &old) in masks.iter().zip(&carried[1..]) {
-            let mask = group.mask(n);
-            let set = group.e.b.ins().vhigh_bits(types::I32, mask);
-            let set = group.e.b.ins().ishl(set, lane);
-            args.push(group.e.or(old, set));
-        }
-        self.e.jump(latch, &args);
-
-        self.e.b.switch_to_block(latch);
-        let carried: Vec<_> = self.e.b.block_params(latch).iter().map(|&v| v.into()).collect();
-        let next = self.e.b.ins().iadd_imm_s(offset, GROUP_BYTES);
-        let more = self.e.b.ins().icmp_imm_s(IntCC::UnsignedLessThan, next, vector::ROW as i64);
-        let again: Vec<_> = [next.into()].into_iter().chain(carried.iter().copied()).collect();
-        self.e.b.ins().brif(more, head, &again, done, &carried);
-
-        self.e.b.switch_to_block(done);
-        let results = self.e.b.block_params(done).to_vec();
-        for (&n, &new) in masks.iter().zip(&results[1..]) {
-            let mut value = new;
-            if let Active::Mask(active) = active {
-                let old = self.e.load(types::I32, warp, mask_offset(n));
-                let kept = self.e.b.ins().band_not(old, active);
-                let new = self.e.and(new, active);
-                value = self.e.or(kept, new);
-            }
-            self.e.store(value, warp, mask_offset(n));
-        }
-        let plain = (insts.len() - guarded) as i64;
-        let mut threads = match active {
-            Active::All => self.e.long(plain * open::LANES as i64),
-            Active::Mask(active) => {
-                let threads = self.threads_of(active);
-                self.e.b.ins().imul_imm_s(threads, plain)
-            }
-        };
-        if guarded > 0 {
-            let counted = self.e.sum_of_lanes(results[0]);
-            let counted = self.e.b.ins().uextend(types::I64, counted);
-            threads = self.e.add(threads, counted);
-        }
-        self.count(insts.len(), threads);
+    /// What was counted by what was called.
+    fn reload(&mut self) {
+        self.now.steps = self.e.load(types::I64, self.state.block, open::STEPS);
+        self.now.threads = self.e.load(types::I64, self.state.block, open::THREAD_STEPS);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Micro-ops that compute each lane's registers, predicates and flags from its own.
 
+use super::super::liveness::FIRST_FLAG;
 use super::group::{Group, Lanes, Nans};
 use super::lane::is_lane_op;
 use super::vector::SIGN;
-use crate::compiled::liveness::FIRST_FLAG;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use nvir_base::num::Round;
@@ -59,10 +59,11 @@ fn is_conversion(c: &Conv) -> bool {
 
 impl Group<'_, '_, '_> {
     /// Executes an instruction of [`is_compiled`], whose guard has been entered.
-    pub fn execute(&mut self, inst: &Inst) {
+    pub(super) fn execute(&mut self, inst: &Inst) {
         let (dst, out) = match &inst.micro {
             Micro::Nop | Micro::Fence(_) => return,
             Micro::Lane { op, dst, src } => (*dst, self.lane(op.op, src)),
+            Micro::S2r { dst, reg } => (*dst, self.special(*reg)),
             Micro::MinMax { dst, src: [a, b], min, max, pick } => {
                 let src = [*a, *b, Src::ZERO];
                 let out = match (pick.num & 7, pick.not) {

@@ -28,116 +28,145 @@ pub(super) const ROW: usize = size_of::<LaneVec>();
 
 /// Writes vector code.
 pub(super) struct Emitter<'f> {
-    pub b: FunctionBuilder<'f>,
+    pub(super) b: FunctionBuilder<'f>,
     /// One above the highest register that is read or written.
-    pub named: u32,
+    pub(super) named: u32,
 }
+
+/// Accesses to memory whose words are aligned, but not vectors of them.
+pub(super) const UNALIGNED: MemFlagsData = MemFlagsData::new().with_notrap();
 
 /// Accesses to rows, masks and the state of warps, which lie where they are said to and are aligned.
 pub(super) const PLAIN: MemFlagsData = MemFlagsData::trusted();
 
 impl Emitter<'_> {
     /// Where a register is from the first one's row on.
-    pub fn row(&mut self, reg: u8) -> usize {
+    pub(super) fn row(&mut self, reg: u8) -> usize {
         self.named = self.named.max(u32::from(reg) + 1);
         usize::from(reg) * ROW
     }
 
-    pub fn load(&mut self, ty: Type, base: Value, offset: usize) -> Value {
+    pub(super) fn load(&mut self, ty: Type, base: Value, offset: usize) -> Value {
         self.b.ins().load(ty, PLAIN, base, offset as i32)
     }
 
-    pub fn store(&mut self, value: Value, base: Value, offset: usize) {
+    pub(super) fn store(&mut self, value: Value, base: Value, offset: usize) {
         self.b.ins().store(PLAIN, value, base, offset as i32);
     }
 
-    pub fn int(&mut self, v: u32) -> Value {
+    pub(super) fn int(&mut self, v: u32) -> Value {
         self.b.ins().iconst(types::I32, i64::from(v))
     }
 
-    pub fn long(&mut self, v: i64) -> Value {
+    /// Goes on here unless something is wrong.
+    pub(super) fn go_on_if_not(&mut self, wrong: Value, otherwise: Block) {
+        let on = self.b.create_block();
+        self.branch(wrong, otherwise, on);
+        self.b.switch_to_block(on);
+    }
+
+    pub(super) fn long(&mut self, v: i64) -> Value {
         self.b.ins().iconst(types::I64, v)
     }
 
-    pub fn jump(&mut self, to: Block, args: &[Value]) {
+    pub(super) fn jump(&mut self, to: Block, args: &[Value]) {
         let args: Vec<BlockArg> = args.iter().map(|&v| v.into()).collect();
         self.b.ins().jump(to, &args);
     }
 
-    pub fn branch(&mut self, on: Value, yes: Block, no: Block) {
+    /// Branches with arguments for both blocks.
+    pub(super) fn branch_with(&mut self, on: Value, yes: (Block, &[Value]), no: (Block, &[Value])) {
+        let [yes_args, no_args] =
+            [yes.1, no.1].map(|args| args.iter().map(|&v| v.into()).collect::<Vec<BlockArg>>());
+        self.b.ins().brif(on, yes.0, &yes_args, no.0, &no_args);
+    }
+
+    /// Gives a block more parameters.
+    pub(super) fn params(&mut self, block: Block, all: &[Type]) {
+        all.iter().for_each(|&ty| {
+            self.b.append_block_param(block, ty);
+        });
+    }
+
+    /// What a block is given, of which there are so many.
+    pub(super) fn values_of<const N: usize>(&self, block: Block) -> [Value; N] {
+        self.b.block_params(block).try_into().expect("as many as it has been given")
+    }
+
+    pub(super) fn branch(&mut self, on: Value, yes: Block, no: Block) {
         self.b.ins().brif(on, yes, &[], no, &[]);
     }
 
     /// The same value in each lane.
-    pub fn all(&mut self, v: u32) -> Value {
+    pub(super) fn all(&mut self, v: u32) -> Value {
         self.lanes([v; GROUP])
     }
 
     /// A value for each lane.
-    pub fn lanes(&mut self, values: [u32; GROUP]) -> Value {
+    pub(super) fn lanes(&mut self, values: [u32; GROUP]) -> Value {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let constant = self.b.func.dfg.constants.insert(ConstantData::from(&bytes[..]));
         self.b.ins().vconst(WORDS, constant)
     }
 
-    pub fn floats(&mut self, v: Value) -> Value {
+    pub(super) fn floats(&mut self, v: Value) -> Value {
         self.b.ins().bitcast(FLOATS, little_endian(), v)
     }
 
-    pub fn words(&mut self, v: Value) -> Value {
+    pub(super) fn words(&mut self, v: Value) -> Value {
         self.b.ins().bitcast(WORDS, little_endian(), v)
     }
 
-    pub fn and(&mut self, a: Value, b: Value) -> Value {
+    pub(super) fn and(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().band(a, b)
     }
 
-    pub fn or(&mut self, a: Value, b: Value) -> Value {
+    pub(super) fn or(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().bor(a, b)
     }
 
-    pub fn xor(&mut self, a: Value, b: Value) -> Value {
+    pub(super) fn xor(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().bxor(a, b)
     }
 
-    pub fn not(&mut self, a: Value) -> Value {
+    pub(super) fn not(&mut self, a: Value) -> Value {
         self.b.ins().bnot(a)
     }
 
-    pub fn add(&mut self, a: Value, b: Value) -> Value {
+    pub(super) fn add(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().iadd(a, b)
     }
 
-    pub fn sub(&mut self, a: Value, b: Value) -> Value {
+    pub(super) fn sub(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().isub(a, b)
     }
 
-    pub fn mul(&mut self, a: Value, b: Value) -> Value {
+    pub(super) fn mul(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().imul(a, b)
     }
 
     /// `yes` in the lanes of a mask, `no` in the others.
-    pub fn pick(&mut self, mask: Value, yes: Value, no: Value) -> Value {
+    pub(super) fn pick(&mut self, mask: Value, yes: Value, no: Value) -> Value {
         self.b.ins().bitselect(mask, yes, no)
     }
 
-    pub fn icmp(&mut self, cc: IntCC, a: Value, b: Value) -> Value {
+    pub(super) fn icmp(&mut self, cc: IntCC, a: Value, b: Value) -> Value {
         self.b.ins().icmp(cc, a, b)
     }
 
-    pub fn is_zero(&mut self, a: Value) -> Value {
+    pub(super) fn is_zero(&mut self, a: Value) -> Value {
         let zero = self.all(0);
         self.icmp(IntCC::Equal, a, zero)
     }
 
     /// Of words as floats.
-    pub fn fcmp(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
+    pub(super) fn fcmp(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
         let (a, b) = (self.floats(a), self.floats(b));
         self.b.ins().fcmp(cc, a, b)
     }
 
     /// A comparison of floats: less 1, equal 2, greater 4, unordered 8.
-    pub fn float_test(&mut self, test: u8, a: Value, b: Value) -> Value {
+    pub(super) fn float_test(&mut self, test: u8, a: Value, b: Value) -> Value {
         use FloatCC::*;
         let cc = match test & 15 {
             0 => return self.all(0),
@@ -165,7 +194,7 @@ impl Emitter<'_> {
     }
 
     /// A comparison of integers: less 1, equal 2, greater 4.
-    pub fn int_test(&mut self, test: u8, signed: bool, a: Value, b: Value) -> Value {
+    pub(super) fn int_test(&mut self, test: u8, signed: bool, a: Value, b: Value) -> Value {
         use IntCC::*;
         let cc = match (test & 7, signed) {
             (0, _) => return self.all(0),
@@ -185,7 +214,7 @@ impl Emitter<'_> {
     }
 
     /// Shifted to the left; 32 and more shift everything out.
-    pub fn shl(&mut self, a: Value, by: u32) -> Value {
+    pub(super) fn shl(&mut self, a: Value, by: u32) -> Value {
         match by {
             0 => a,
             1..32 => {
@@ -196,7 +225,7 @@ impl Emitter<'_> {
         }
     }
 
-    pub fn shr(&mut self, a: Value, by: u32) -> Value {
+    pub(super) fn shr(&mut self, a: Value, by: u32) -> Value {
         match by {
             0 => a,
             1..32 => {
@@ -208,7 +237,7 @@ impl Emitter<'_> {
     }
 
     /// The same with the sign shifted in.
-    pub fn sar(&mut self, a: Value, by: u32) -> Value {
+    pub(super) fn sar(&mut self, a: Value, by: u32) -> Value {
         if by == 0 {
             return a;
         }
@@ -217,12 +246,17 @@ impl Emitter<'_> {
     }
 
     /// A mask of lanes whose highest bit is set.
-    pub fn is_negative(&mut self, a: Value) -> Value {
+    pub(super) fn is_negative(&mut self, a: Value) -> Value {
         self.sar(a, 31)
     }
 
     /// Lane by lane, what there is no vector code for.
-    pub fn each(&mut self, a: Value, b: Value, mut f: impl FnMut(&mut Self, Value, Value) -> Value) -> Value {
+    pub(super) fn each(
+        &mut self,
+        a: Value,
+        b: Value,
+        mut f: impl FnMut(&mut Self, Value, Value) -> Value,
+    ) -> Value {
         let mut out = a;
         for lane in 0..GROUP as u8 {
             let x = self.b.ins().extractlane(a, lane);
@@ -234,7 +268,7 @@ impl Emitter<'_> {
     }
 
     /// Words of even lanes and of odd lanes, each multiplied to 64 bits: the high halves of all products.
-    pub fn mul_high(&mut self, a: Value, b: Value, [a_signed, b_signed]: [bool; 2]) -> Value {
+    pub(super) fn mul_high(&mut self, a: Value, b: Value, [a_signed, b_signed]: [bool; 2]) -> Value {
         let both = a_signed && b_signed;
         let mut half = |low: bool| {
             let mut widen = |v| match (both, low) {
@@ -266,17 +300,17 @@ impl Emitter<'_> {
     }
 
     /// Bytes of two vectors of bytes.
-    pub fn shuffle(&mut self, a: Value, b: Value, bytes: &[u8]) -> Value {
+    pub(super) fn shuffle(&mut self, a: Value, b: Value, bytes: &[u8]) -> Value {
         let mask = self.b.func.dfg.immediates.push(ConstantData::from(bytes));
         self.b.ins().shuffle(a, b, mask)
     }
 
-    pub fn bytes(&mut self, v: Value) -> Value {
+    pub(super) fn bytes(&mut self, v: Value) -> Value {
         self.b.ins().bitcast(types::I8X16, little_endian(), v)
     }
 
     /// Subnormals become zeros of their sign.
-    pub fn flush(&mut self, a: Value) -> Value {
+    pub(super) fn flush(&mut self, a: Value) -> Value {
         let exponent = self.all(0x7f80_0000);
         let exponent = self.and(a, exponent);
         let small = self.is_zero(exponent);
@@ -287,14 +321,14 @@ impl Emitter<'_> {
     }
 
     /// Every NaN becomes the machine's.
-    pub fn canonical(&mut self, a: Value) -> Value {
+    pub(super) fn canonical(&mut self, a: Value) -> Value {
         let nan = self.all(NAN);
         let is_nan = self.fcmp(FloatCC::Unordered, a, a);
         self.pick(is_nan, nan, a)
     }
 
     /// From 0 to 1; a NaN becomes 0.
-    pub fn saturate(&mut self, a: Value) -> Value {
+    pub(super) fn saturate(&mut self, a: Value) -> Value {
         let (zero, one) = (self.all(0), self.all(1f32.to_bits()));
         let positive = self.fcmp(FloatCC::GreaterThan, a, zero);
         let large = self.fcmp(FloatCC::GreaterThanOrEqual, a, one);
@@ -303,7 +337,7 @@ impl Emitter<'_> {
     }
 
     /// A source modifier.
-    pub fn modify(&mut self, modifier: Modifier, a: Value) -> Value {
+    pub(super) fn modify(&mut self, modifier: Modifier, a: Value) -> Value {
         match modifier {
             Modifier::None => a,
             Modifier::Inv => self.not(a),
@@ -329,7 +363,7 @@ impl Emitter<'_> {
     }
 
     /// How many lanes of a group are counted in a vector of negative numbers.
-    pub fn sum_of_lanes(&mut self, counts: Value) -> Value {
+    pub(super) fn sum_of_lanes(&mut self, counts: Value) -> Value {
         let mut sum = self.b.ins().extractlane(counts, 0u8);
         for lane in 1..GROUP as u8 {
             let more = self.b.ins().extractlane(counts, lane);

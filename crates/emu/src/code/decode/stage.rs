@@ -4,14 +4,17 @@ use super::{Decoder, Res};
 use crate::code::micro::Micro;
 use crate::code::stageop::{At, IpaMode, IpaSample, PixelInfo, StageOp};
 use crate::state::lanes::Src;
+use nvir_base::Chip;
 use nvir_isa::{Mod, Op, Operand, Reg};
 
 impl Decoder<'_> {
     /// `a[base + offset]`.
     fn attribute(&mut self, output: bool) -> Res<At> {
         let Operand::Attr { base, offset } = self.take()? else { return Err("an attribute was expected") };
-        let physical = self.has(Mod::Phys);
-        Ok(At { base: self.reg_src(base)?, offset, patch: self.has(Mod::P), output, physical })
+        let patch = self.has(Mod::P);
+        // On Kepler a register holds what AL2P gave. Mesa's code for GK104 has that without the bit of PHYS, and runs on cards.
+        let physical = self.has(Mod::Phys) || self.chip != Chip::Gf100 && base != Reg::Z && !patch;
+        Ok(At { base: self.reg_src(base)?, offset, patch, output, physical })
     }
 
     /// A register that may be left out.

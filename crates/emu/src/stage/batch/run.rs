@@ -119,7 +119,6 @@ impl<'a> Bound<'a> {
 
     pub(crate) fn context<'b>(&'b self, input: &'b Input<'b>) -> Result<Context<'b>, String> {
         let parts = Parts {
-            chip: self.base.launch.program.chip(),
             header: &self.interface.header,
             state: self.state,
             outputs: &self.interface.outputs,

@@ -1,6 +1,6 @@
 //! Every fixture of the project by the compiled engine: block by block against the interpreter, and alone.
 
-use nvir_emu::engine::{Engine, Interpreter, Lockstep};
+use nvir::emu::engine::{Engine, Interpreter, Lockstep};
 use nvir_emu_jit::Compiled;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
 use std::path::{Path, PathBuf};
@@ -34,12 +34,8 @@ fn fixtures_pass_compiled() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: Vec<PathBuf> = Vec::new();
     for folder in ["tgsi", "nir-fixtures"] {
-        nvir_base::input::walk(
-            &root.join(folder),
-            &|f| nvir_base::input::ends_in(f, &["toml", "json"]),
-            &mut files,
-        )
-        .expect("the fixtures are readable");
+        nvir::input::walk(&root.join(folder), &|f| nvir::input::ends_in(f, &["toml", "json"]), &mut files)
+            .expect("the fixtures are readable");
     }
     assert!(files.len() >= 16, "only {} fixtures found", files.len());
     let (next, wrong) = (Mutex::new(files.iter()), Mutex::new(Vec::new()));

@@ -1,0 +1,150 @@
+//! The engine: what is compiled when, and what is interpreted.
+
+use super::frame::{self, Function};
+use super::host;
+use super::lift::{self, Keep};
+use crate::Threads;
+use nvir_emu::Program;
+use nvir_emu::engine::open::{self, Inst, Micro};
+use nvir_emu::engine::{Code, Cx, Engine, Exec, Trap, Warp, Yield};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// Instructions that warps execute of code before it is compiled, times what [`work`] says: compiling one takes about 30 us, the
+/// interpreter executes one to two thousand in that time.
+const WORTH: u64 = 3000;
+
+/// How much code becomes of other code, in parts of what becomes of a sum: accesses to memory take a check and a loop.
+fn work(code: &Code) -> u64 {
+    const ACCESS: u64 = 6;
+    let each = |i: &Inst| match i.micro {
+        Micro::Sched => 0,
+        Micro::Load { .. } | Micro::Store { .. } | Micro::Atom { .. } => ACCESS,
+        _ => 1,
+    };
+    code.instructions().iter().map(each).sum()
+}
+
+/// The instructions that warps execute of code before it is compiled.
+fn worth(code: &Code) -> u64 {
+    WORTH * work(code)
+}
+
+/// What this engine makes of a program of which warps executed so many instructions, in a sentence.
+pub(crate) fn outlook(program: &Program, threads: Threads, executed: u64) -> String {
+    if let Err(why) = host::instruction_set() {
+        return format!("interpreted: {why}");
+    }
+    let code = program.decoded();
+    let worth = worth(code);
+    let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
+    let all = || code.instructions().iter().enumerate().filter(|(_, i)| !matches!(i.micro, Micro::Sched));
+    for (at, _) in all().filter(|(_, inst)| !lift::is_in_line(code, inst, threads)) {
+        let name = program.instruction(code.address(at)).map_or("unknown", |m| m.op.name());
+        *calls.entry(name).or_default() += 1;
+    }
+    let when = if executed < worth { "interpreted: compiled from" } else { "compiled after" };
+    let mut text = format!("{when} {worth} instructions on");
+    if !calls.is_empty() {
+        let each: Vec<String> = calls.iter().map(|(name, n)| format!("{n} {name}")).collect();
+        let _ = write!(text, "; of {} in the code the interpreter has {}", all().count(), each.join(", "));
+    }
+    text
+}
+
+/// The engine that compiles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compiled {
+    /// What has executed often enough.
+    Hot,
+    /// Everything, at once: for tests.
+    Eager,
+    /// The same, and registers that nothing reads any more are as the interpreter leaves them: for comparisons of single blocks.
+    Exact,
+}
+
+impl Engine for Compiled {
+    fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>> {
+        let _ = code;
+        Some(Arc::new(*self))
+    }
+}
+
+/// What has become of a program: it goes with it.
+#[derive(Default)]
+struct Attached {
+    /// How many instructions are interpreted before it is compiled.
+    worth: u64,
+    /// Of kernels, and of stages: what the ends of programs read differs.
+    forms: [Form; 2],
+    /// The same for [`Compiled::Exact`].
+    exact: [Form; 2],
+}
+
+/// A form of the code.
+#[derive(Default)]
+struct Form {
+    /// Instructions that were interpreted.
+    executed: AtomicU64,
+    compiled: OnceLock<Result<lift::Compiled, host::Refused>>,
+}
+
+impl Attached {
+    fn new(code: &Code) -> Attached {
+        Attached { worth: worth(code), ..Attached::default() }
+    }
+
+    fn form(&self, how: Compiled, threads: Threads) -> &Form {
+        let [kernel, stage] = match how {
+            Compiled::Exact => &self.exact,
+            Compiled::Hot | Compiled::Eager => &self.forms,
+        };
+        match threads {
+            Threads::Kernel => kernel,
+            Threads::Stage => stage,
+        }
+    }
+}
+
+impl Form {
+    fn compile(&self, cx: &Cx<'_>, threads: Threads, keep: Keep) -> Option<&lift::Compiled> {
+        let make = || {
+            let code = cx.code();
+            let roots: Vec<usize> = code.index(cx.entry()).into_iter().collect();
+            lift::compile(code, &roots, threads, keep)
+        };
+        self.compiled.get_or_init(make).as_ref().ok()
+    }
+}
+
+impl Exec for Compiled {
+    fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
+        let code = cx.code();
+        let Some(attached) = code.attached().get(|| Attached::new(code)) else {
+            return open::run(cx, warp, until);
+        };
+        let threads = if cx.is_stage() { Threads::Stage } else { Threads::Kernel };
+        let form = attached.form(*self, threads);
+        let hot = *self != Compiled::Hot || form.executed.load(Relaxed) >= attached.worth;
+        let keep = if *self == Compiled::Exact { Keep::All } else { Keep::Live };
+        let compiled = if hot { form.compile(cx, threads, keep) } else { None };
+        let Some(compiled) = compiled else {
+            let before = cx.steps();
+            let end = open::run(cx, warp, until);
+            form.executed.fetch_add(cx.steps() - before, Relaxed);
+            return end;
+        };
+        let Some(at) = code.index(warp.pc) else { return Ok(Yield::Step) };
+        let block = compiled.numbers[at];
+        if block == frame::ELSEWHERE || warp.registers() < compiled.registers {
+            // A computed jump led into the middle of a block, or this launch begins elsewhere. (One with too few registers has no engine.)
+            return open::run(cx, warp, until);
+        }
+        let function =
+            Function { entry: compiled.blob.entry, numbers: &compiled.numbers, accesses: &compiled.accesses };
+        // SAFETY: `compile` made the function of the code that it is beside, which is the one that `cx` executes.
+        unsafe { frame::enter(function, cx, warp, block, until) }
+    }
+}

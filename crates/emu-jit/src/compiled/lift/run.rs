@@ -1,0 +1,106 @@
+//! Runs: instructions that are executed for one group of lanes after the other.
+
+use super::super::liveness::{MASKS, Set, masks_written};
+use super::group::{Group, Places, mask_offset, spread};
+use super::vector::{GROUP, GROUP_BYTES, ROW, WORDS};
+use super::{Active, Lift, State};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, types};
+use nvir_emu::engine::open::{Inst, PSrc};
+
+/// In runs at least so long, groups without lanes that run are passed over: else a jump that the host cannot foretell takes longer.
+const LONG: usize = 6;
+
+impl Lift<'_, '_> {
+    /// Instructions that are executed for one group of lanes after the other.
+    pub(super) fn run(&mut self, indices: &[usize], live: &Set) {
+        let active = self.now.active;
+        let insts: Vec<&Inst> = indices.iter().map(|&i| self.inst(i)).collect();
+        let is_guarded = |i: &&&Inst| i.guard != PSrc::TRUE || i.quad != 15;
+        let guarded = insts.iter().filter(is_guarded).count();
+        let written = insts.iter().fold(0, |m, i| m | masks_written(i)) & live.masks;
+        let masks: Vec<usize> = (0..MASKS).filter(|n| written >> n & 1 != 0).collect();
+
+        // Of the loop: the group's offset, counts of guarded instructions, and masks that are written.
+        let [head, latch, done] = [(); 3].map(|()| self.e.b.create_block());
+        self.e.b.append_block_param(head, types::I64);
+        for block in [head, latch, done] {
+            self.e.b.append_block_param(block, WORDS);
+            masks.iter().for_each(|_| {
+                self.e.b.append_block_param(block, types::I32);
+            });
+        }
+        let (offset, counts, none) = (self.e.long(0), self.e.all(0), self.e.int(0));
+        let mut args = vec![offset, counts];
+        args.extend(masks.iter().map(|_| none));
+        self.e.jump(head, &args);
+
+        self.e.b.switch_to_block(head);
+        let params = self.e.b.block_params(head).to_vec();
+        let offset = params[0];
+        let carried = &params[1..];
+        let lane = self.e.b.ins().ushr_imm_u(offset, (GROUP_BYTES / GROUP as i64).ilog2() as i64);
+        let lane = self.e.b.ins().ireduce(types::I32, lane);
+        let active_lanes = match active {
+            Active::All => None,
+            Active::Mask(active, _) => {
+                if insts.len() >= LONG {
+                    let body = self.e.b.create_block();
+                    let set = self.e.b.ins().ushr(active, lane);
+                    let set = self.e.b.ins().band_imm_u(set, (1 << GROUP) - 1);
+                    self.e.branch_with(set, (body, &[]), (latch, carried));
+                    self.e.b.switch_to_block(body);
+                }
+                Some(spread(&mut self.e, active, lane, self.state.tables))
+            }
+        };
+        let State { frame, warp, block, pool, tables, regs, .. } = self.state;
+        let rows = self.e.add(regs, offset);
+        let places = Places { warp, pool, frame, block, tables, offset, rows, lane };
+        let mut counts = carried[0];
+        let mut group = Group::new(&mut self.e, self.code, places);
+        for inst in &insts {
+            if let Some(mut guard) = group.enter(inst) {
+                if let Some(active) = active_lanes {
+                    guard = group.e.and(guard, active);
+                }
+                counts = group.e.sub(counts, guard);
+            }
+            group.execute(inst);
+        }
+        group.write_back(|r| live.has(r), active_lanes);
+        let mut args = vec![counts];
+        for (&n, &old) in masks.iter().zip(&carried[1..]) {
+            let mask = group.mask(n);
+            let set = group.e.b.ins().vhigh_bits(types::I32, mask);
+            let set = group.e.b.ins().ishl(set, lane);
+            args.push(group.e.or(old, set));
+        }
+        self.e.jump(latch, &args);
+
+        self.e.b.switch_to_block(latch);
+        let carried: Vec<_> = self.e.b.block_params(latch).iter().map(|&v| v.into()).collect();
+        let next = self.e.b.ins().iadd_imm_s(offset, GROUP_BYTES);
+        let more = self.e.b.ins().icmp_imm_s(IntCC::UnsignedLessThan, next, ROW as i64);
+        let again: Vec<_> = [next.into()].into_iter().chain(carried.iter().copied()).collect();
+        self.e.b.ins().brif(more, head, &again, done, &carried);
+
+        self.e.b.switch_to_block(done);
+        let results = self.e.b.block_params(done).to_vec();
+        for (&n, &new) in masks.iter().zip(&results[1..]) {
+            let mut value = new;
+            if let Active::Mask(active, _) = active {
+                let old = self.e.load(types::I32, warp, mask_offset(n));
+                let kept = self.e.b.ins().band_not(old, active);
+                let new = self.e.and(new, active);
+                value = self.e.or(kept, new);
+            }
+            self.e.store(value, warp, mask_offset(n));
+        }
+        let counted = (guarded > 0).then(|| {
+            let counted = self.e.sum_of_lanes(results[0]);
+            self.e.b.ins().uextend(types::I64, counted)
+        });
+        self.count(insts.len(), insts.len() - guarded, counted);
+    }
+}
