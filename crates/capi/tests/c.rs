@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -34,8 +35,10 @@ fn library() -> PathBuf {
 
 /// Builds a C program; `None` where there is no C compiler, which is said.
 fn built(source: &Path, flags: &[&str]) -> Option<PathBuf> {
+    // Of its own: a test cannot run a program that another one is writing.
+    static PROGRAMS: AtomicU32 = AtomicU32::new(0);
     let lib = library();
-    let name = format!("{}{}", source.file_stem()?.to_string_lossy(), flags.len());
+    let name = format!("{}{}", source.file_stem()?.to_string_lossy(), PROGRAMS.fetch_add(1, Relaxed));
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let cc = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let made = Command::new(cc)
