@@ -213,8 +213,8 @@ pub fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     after_block(cx, w)
 }
 
-/// Executes the transfer of control or barrier that a warp is at, if it is one of the usual ones and no fault: what [`step`] does with less ado. The
-/// instruction must not be one that faults in this launch only.
+/// Executes the transfer of control or barrier that a warp is at, if it is one of the usual ones and no fault: what [`step`] does
+/// with less ado. The instruction must not be one that faults in this launch only.
 pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Option<Yield>, Trap>> {
     let usual = match inst.micro {
         Micro::Nop => inst.sync,
