@@ -194,7 +194,7 @@ fn branches_stay_in_their_function() {
         let n = position(insts, Op::Branch);
         insts[n][1] = void;
     });
-    refused(&nowhere, Fault::Input, "is no block of the function");
+    refused(&nowhere, Fault::Input, "is not a block of the function");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn entry_points_have_names_of_their_own_and_list_variables() {
         let n = position(insts, Op::EntryPoint);
         *insts[n].last_mut().expect("it lists a variable") = void;
     });
-    refused(&other, Fault::Input, "which is no variable");
+    refused(&other, Fault::Input, "which is not a variable");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn decorations_of_members_name_members() {
         other[1] = void;
         insts.insert(n, other);
     });
-    refused(&none, Fault::Input, "is no structure");
+    refused(&none, Fault::Input, "is not a structure");
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn a_variable_begins_with_a_value_of_its_type() {
         insts.insert(at + 2, inst(Op::TypePointer, &[4002, private, int]));
         insts.insert(at + 3, inst(Op::Variable, &[4002, 4003, private, 4001]));
     });
-    // A bool type may be there already, which is no matter.
+    // A bool type may be there already, which does no harm.
     refused(&raised(data), Fault::Input, "begins with a value of another type");
 }
 

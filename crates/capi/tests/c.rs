@@ -111,7 +111,7 @@ fn a_module_goes_in_as_bytes() {
     let out = run(&program, &["gk104", &path.to_string_lossy()]);
     let said = String::from_utf8_lossy(&out.stdout);
     assert_eq!(out.status.code(), Some(1), "{said}");
-    assert!(said.contains("this is no SPIR-V module"), "{said}");
+    assert!(said.contains("this is not a SPIR-V module"), "{said}");
 }
 
 #[test]

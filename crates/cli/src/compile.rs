@@ -247,12 +247,12 @@ fn once(a: &Args) -> ExitCode {
 /// `ID=NUMBER`, decimal, negative or with `0x`.
 fn spec_constant(text: &str) -> Result<(u32, u64), String> {
     let (id, value) = text.split_once('=').ok_or("expected `ID=NUMBER`")?;
-    let id = id.parse().map_err(|_| format!("`{id}` is no SpecId"))?;
+    let id = id.parse().map_err(|_| format!("`{id}` is not a SpecId"))?;
     let number = match value.strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16).ok(),
         None => value.parse::<u64>().ok().or_else(|| value.parse::<i64>().ok().map(|n| n as u64)),
     };
-    Ok((id, number.ok_or_else(|| format!("`{value}` is no number of 64 bits"))?))
+    Ok((id, number.ok_or_else(|| format!("`{value}` is not a number of 64 bits"))?))
 }
 
 fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -> ExitCode {

@@ -125,7 +125,6 @@ impl Program {
                 Ok(Code::Sass { chip: assembly.chip, block: kernel.block_size })
             }
             Some("hex") => Ok(Code::Words),
-            Some("spv") => Err(fault("SPIR-V is not implemented".into())),
             _ => Err(fault("unknown file type: .tgsi, .nir, .ir, .sass, .hex or .cubin is expected".into())),
         }
     }

@@ -17,7 +17,7 @@ type R<T> = Result<T, Box<Diagnostic>>;
 pub(super) fn callee(m: &Module, call: usize) -> R<usize> {
     let id = m.code.operands(call)[0];
     let Some(&callee) = m.function_of.get(&id) else {
-        return Err(Box::new(m.error(call, format!("{} is no function", m.name(id)))));
+        return Err(Box::new(m.error(call, format!("{} is not a function", m.name(id)))));
     };
     if m.functions[callee].blocks.is_empty() {
         let what = format!("the function {} is not in the module", m.name(id));

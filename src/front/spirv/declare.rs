@@ -220,7 +220,7 @@ impl Module {
         let stride = match self.decoration(id, Decoration::ArrayStride).and_then(|x| x.first()) {
             Some(0) => return Err(self.error(n, "the stride of an array is not 0")),
             Some(&stride) if stride % part.scalar != 0 => {
-                return Err(self.error(n, "the stride of the array is no multiple of its scalars' size"));
+                return Err(self.error(n, "the stride of the array is not a multiple of its scalars' size"));
             }
             Some(&stride) if u64::from(stride) < part.extent => {
                 return Err(self.error(n, "the stride of the array is less than its elements' size"));
@@ -252,8 +252,10 @@ impl Module {
             let align = if packed { 1 } else { m.align };
             let at = match self.member_decoration(id, i, Decoration::Offset).and_then(|x| x.first()) {
                 Some(&offset) if offset % m.scalar != 0 => {
-                    return Err(self
-                        .error(n, format!("the offset of member {i} is no multiple of its scalars' size")));
+                    return Err(self.error(
+                        n,
+                        format!("the offset of member {i} is not a multiple of its scalars' size"),
+                    ));
                 }
                 Some(&offset) => u64::from(offset),
                 None => end.next_multiple_of(align.into()),
@@ -295,7 +297,7 @@ impl Module {
             None => (columns, column.size, column.size),
             Some(Majority { stride, row_major }) => {
                 if stride % column.scalar != 0 {
-                    return Err(self.error(n, "MatrixStride is no multiple of the matrix's scalars"));
+                    return Err(self.error(n, "MatrixStride is not a multiple of the matrix's scalars"));
                 }
                 let (lines, length) = if row_major { (rows, columns) } else { (columns, rows) };
                 (lines, length * u64::from(column.scalar), u64::from(stride))
@@ -412,7 +414,7 @@ impl Module {
                 && let Some(Type::Pointer { to, .. }) = self.ty(inst.result)
                 && self.info(*to).is_none()
             {
-                diags.push(self.error(n, format!("{} is no type", self.name(*to))));
+                diags.push(self.error(n, format!("{} is not a type", self.name(*to))));
             }
         }
     }

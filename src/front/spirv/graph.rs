@@ -225,7 +225,7 @@ fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>) -> R<()> 
         g.nodes[at].piece = Some(Piece { instance: w.instance, insts, label, returned, call: None });
         let mut to = |g: &mut Graph, label: u32| -> R<Edge> {
             let Some(&block) = numbers.get(&label) else {
-                let what = format!("{} is no block of the function", m.name(label));
+                let what = format!("{} is not a block of the function", m.name(label));
                 return Err(Box::new(m.error(last, what)));
             };
             if block == 0 {

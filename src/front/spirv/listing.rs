@@ -20,7 +20,7 @@ use std::fmt::Write;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoModule {
     /// It begins in neither order of bytes with the magic number.
-    #[error("this is no SPIR-V module: it does not begin with 0x07230203")]
+    #[error("this is not a SPIR-V module: it does not begin with 0x07230203")]
     Magic,
     /// Bytes are left over.
     #[error("a SPIR-V module consists of words of four bytes; this one ends within one")]

@@ -106,7 +106,7 @@ pub(super) fn words(text: &str) -> Result<Words, Diagnostics> {
         }
         let at = words.len();
         if line_words(line, &mut words).is_none() {
-            let what = "this is no line of a SPIR-V listing: it does not end in words behind `;`";
+            let what = "this is not a line of a SPIR-V listing: it does not end in words behind `;`";
             return Err(Diagnostic::error(what).at(span, "").into());
         }
         lines.push((at, span));
@@ -117,7 +117,7 @@ pub(super) fn words(text: &str) -> Result<Words, Diagnostics> {
         return header("the header of a SPIR-V module has five words");
     };
     if magic != MAGIC {
-        return header("this is no SPIR-V module: it does not begin with 0x07230203");
+        return header("this is not a SPIR-V module: it does not begin with 0x07230203");
     }
     let [patch, minor, major, zero] = version.to_le_bytes();
     if (zero, major, patch) != (0, 1, 0) || minor > 6 {

@@ -43,7 +43,8 @@ fn entry_points(m: &Module, diags: &mut Diagnostics) {
         }
         let variable = |id: &u32| m.code.def(*id).is_some_and(|n| m.globals.binary_search(&n).is_ok());
         if let Some(&id) = entry.interface.iter().find(|id| !variable(id)) {
-            let what = format!("the interface names {}, which is no variable outside functions", m.name(id));
+            let what =
+                format!("the interface names {}, which is not a variable outside functions", m.name(id));
             diags.push(m.error(entry.at, what));
         }
     }
@@ -53,7 +54,7 @@ fn member(m: &Module, n: usize, id: u32, member: u32) -> Option<Diagnostic> {
     match m.ty(id) {
         Some(Type::Struct { members }) if (member as usize) < members.len() => None,
         Some(Type::Struct { .. }) => Some(m.error(n, format!("{} has no member {member}", m.name(id)))),
-        _ => Some(m.error(n, format!("{} is no structure", m.name(id)))),
+        _ => Some(m.error(n, format!("{} is not a structure", m.name(id)))),
     }
 }
 

@@ -50,7 +50,7 @@ fn function(m: &Module, f: &Function) -> R<()> {
             match numbers.get(&label) {
                 Some(0) => return fail(last, "nothing may go to the first block of a function".into()),
                 Some(&block) => to.push(block),
-                None => return fail(last, format!("{} is no block of the function", m.name(label))),
+                None => return fail(last, format!("{} is not a block of the function", m.name(label))),
             }
         }
         let op = m.code.insts[last].op;
@@ -104,7 +104,7 @@ fn function(m: &Module, f: &Function) -> R<()> {
                 Op::BranchConditional => {
                     let ty = m.code.type_of(x[0]).and_then(|ty| m.ty(ty));
                     if ty != Some(&Type::Bool) {
-                        return fail(n, "the condition of a branch is no bool".into());
+                        return fail(n, "the condition of a branch is not a bool".into());
                     }
                 }
                 _ => {}
@@ -156,7 +156,7 @@ fn phi(
     for pair in m.code.operands(n).chunks(2) {
         let (value, label) = (pair[0], pair[1]);
         let Some(&from) = numbers.get(&label) else {
-            return fail(format!("{} is no block of the function", m.name(label)));
+            return fail(format!("{} is not a block of the function", m.name(label)));
         };
         if !tree.reached(from) {
             continue;

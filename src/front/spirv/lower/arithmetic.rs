@@ -267,7 +267,7 @@ impl Lower<'_, '_> {
     pub(super) fn word(&mut self, id: u32) -> R<Comp> {
         let (a, bits) = self.operand(id, Kind::Int)?;
         if a.len() != 1 {
-            return self.fail("an operand is no scalar");
+            return self.fail("an operand is not a scalar");
         }
         Ok(self.e.resize(a[0], bits, 32, false))
     }

@@ -83,7 +83,7 @@ impl Lower<'_, '_> {
             }
             Op::VectorExtractDynamic => {
                 if self.m.part(self.type_of(x[0])?, 0) != Some(ty) {
-                    return self.fail("the result is no component of the vector");
+                    return self.fail("the result is not a component of the vector");
                 }
                 let v = self.comps(x[0])?;
                 let index = self.word(x[1])?.word();
@@ -154,7 +154,7 @@ impl Lower<'_, '_> {
     fn columns(&mut self, id: u32) -> R<Vec<Vec<Comp>>> {
         let ty = self.type_of(id)?;
         if !self.m.is_float(ty) {
-            return self.fail("an operand is no vector or matrix of floats");
+            return self.fail("an operand is not a vector or matrix of floats");
         }
         let rows = match self.m.ty(ty) {
             Some(Type::Matrix { column, .. }) => self.m.parts(*column).unwrap_or(1),

@@ -38,7 +38,7 @@ enum Frame {
     Dead,
 }
 
-/// Dispatches at the ends of regions that a program has at most: what is as tangled as that is no program.
+/// Dispatches at the ends of regions that a program has at most: a program does not come near it.
 const MOST_DISPATCHES: usize = 1 << 14;
 
 impl Lower<'_, '_> {
@@ -219,7 +219,7 @@ impl Lower<'_, '_> {
                 self.instance = instance;
                 match self.scalar(id)? {
                     Comp::Bool(p) => Ok(p),
-                    _ => self.fail("the condition of a branch is no bool"),
+                    _ => self.fail("the condition of a branch is not a bool"),
                 }
             }
             Test::Route { route, value } => {
@@ -239,7 +239,7 @@ impl Lower<'_, '_> {
     fn case(&mut self, values: &[u64]) -> R<Pred> {
         let x = self.operands();
         let Some(&Type::Int { bits, .. }) = self.m.code.type_of(x[0]).and_then(|ty| self.m.ty(ty)) else {
-            return self.fail("the selector of a switch is no integer");
+            return self.fail("the selector of a switch is not an integer");
         };
         let selector = self.scalar(x[0])?;
         let mut hit = Pred::Const(false);
@@ -279,7 +279,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// A loop that is no construct of the module: what is done while a test holds.
+    /// A loop that is not a construct of the module: what is done while a test holds.
     pub(super) fn repeated(
         &mut self,
         test: impl FnOnce(&mut Self) -> R<Pred>,

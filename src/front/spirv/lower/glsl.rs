@@ -506,14 +506,14 @@ impl Lower<'_, '_> {
                     [Comp::Word(lo), Comp::Word(hi)] if f.bits == 32 => {
                         Ok(Some((64, vec![Comp::Wide(lo, hi)])))
                     }
-                    _ => self.fail("the operand is no vector of two words"),
+                    _ => self.fail("the operand is not a vector of two words"),
                 };
             }
             G::UnpackDouble2x32 => {
                 let f = self.numbers(x, 1, false)?;
                 return match f.args[0][..] {
                     [Comp::Wide(lo, hi)] => Ok(Some((32, vec![Comp::Word(lo), Comp::Word(hi)]))),
-                    _ => self.fail("the operand is no double"),
+                    _ => self.fail("the operand is not a double"),
                 };
             }
             _ => return Ok(None),
@@ -576,7 +576,7 @@ impl Lower<'_, '_> {
         let (Some(Type::Matrix { columns, .. }), Some(Type::Float { bits })) =
             (self.m.ty(ty), self.m.scalar_type(ty))
         else {
-            return self.fail("the operand is no matrix");
+            return self.fail("the operand is not a matrix");
         };
         let (n, bits) = (usize::from(*columns), *bits);
         let comps = self.comps(id)?;

@@ -97,7 +97,7 @@ impl Lower<'_, '_> {
         }
         let shape = match self.m.shape(self.ty()) {
             Some(shape) => shape,
-            None => return self.fail("the result is no scalar or vector"),
+            None => return self.fail("the result is not a scalar or vector"),
         };
         let (values, bits) = match value {
             Some(i) => {
@@ -131,7 +131,7 @@ impl Lower<'_, '_> {
         }
         let bools = matches!(what, VoteAll | VoteAny | Ballot);
         if bools && (bits != 1 || values.len() != 1) {
-            return self.fail("the predicate is no bool");
+            return self.fail("the predicate is not a bool");
         }
         let ballots = matches!(
             what,

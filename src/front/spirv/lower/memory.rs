@@ -111,7 +111,7 @@ impl Lower<'_, '_> {
         };
         let align = if mask & ALIGNED != 0 { operands.get(1).copied().unwrap_or(0) } else { 0 };
         if mask & ALIGNED != 0 && !align.is_power_of_two() {
-            return self.fail("the alignment is no power of two");
+            return self.fail("the alignment is not a power of two");
         }
         Ok(Access { align, order })
     }
@@ -143,7 +143,7 @@ impl Lower<'_, '_> {
                 self.read_slots(part, p.to)
             }
             Place::BuiltIn(b, part) => self.built_in(*b, *part, p.to),
-            Place::Buffers { .. } => self.fail("an array of buffers is no value"),
+            Place::Buffers { .. } => self.fail("an array of buffers is not a value"),
             Place::Memory(mem) => {
                 let count = self.m.info(p.to).map_or(u32::MAX, |info| info.comps);
                 if count > LARGEST {
@@ -171,7 +171,7 @@ impl Lower<'_, '_> {
                 self.write_slots(part, comps)
             }
             Place::BuiltIn(..) => self.fail("a store to an input"),
-            Place::Buffers { .. } => self.fail("an array of buffers is no value"),
+            Place::Buffers { .. } => self.fail("an array of buffers is not a value"),
             Place::Memory(mem) => {
                 let mem = self.with_access(*mem, p.to, access);
                 self.check_class(&mem, "a store")?;
@@ -312,15 +312,15 @@ impl Lower<'_, '_> {
         let x = self.operands();
         let p = self.pointer(x[0])?;
         let (Place::Memory(mem), Some(Type::Struct { members })) = (&p.place, self.m.ty(p.to)) else {
-            return self.fail("this is no pointer to a structure");
+            return self.fail("this is not a pointer to a structure");
         };
         let info = self.m.info(p.to);
         let last = members.last().and_then(|&ty| self.m.info(ty)).map(|info| (info.ty.clone(), info.stride));
         let (Some((Type::RuntimeArray { .. }, stride)), Some(info)) = (last, info) else {
-            return self.fail("the last member is no array of unknown length");
+            return self.fail("the last member is not an array of unknown length");
         };
         if x[1] as usize + 1 != members.len() || mem.space != Space::Buffer {
-            return self.fail("this is no array of unknown length in a storage buffer");
+            return self.fail("this is not an array of unknown length in a storage buffer");
         }
         let offset = info.offsets.last().copied().unwrap_or(0).wrapping_add(mem.offset as u32);
         let start = match mem.base()[..] {

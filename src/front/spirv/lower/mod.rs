@@ -54,7 +54,7 @@ pub(super) fn program(m: &Module, entry: &Entry, request: &Request<'_>) -> Resul
 
 fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
     let Some(&function) = m.function_of.get(&entry.function) else {
-        return Err(Box::new(m.error(entry.at, format!("{} is no function", m.name(entry.function)))));
+        return Err(Box::new(m.error(entry.at, format!("{} is not a function", m.name(entry.function)))));
     };
     if m.functions[function].blocks.is_empty() {
         return Err(Box::new(m.error(entry.at, "the function of the entry point has no body")));
@@ -225,7 +225,7 @@ impl<'a> Lower<'a, '_> {
     fn shape_of(&self, ty: u32) -> R<Shape> {
         match self.m.shape(ty) {
             Some(shape) => Ok(shape),
-            None => self.fail(format!("{} is no type of scalars or vectors", self.m.type_name(ty))),
+            None => self.fail(format!("{} is not a type of scalars or vectors", self.m.type_name(ty))),
         }
     }
 
@@ -233,7 +233,7 @@ impl<'a> Lower<'a, '_> {
     fn type_of(&self, id: u32) -> R<u32> {
         match self.m.code.type_of(id) {
             Some(ty) => Ok(ty),
-            None => self.fail(format!("{} is no value", self.m.name(id))),
+            None => self.fail(format!("{} is not a value", self.m.name(id))),
         }
     }
 

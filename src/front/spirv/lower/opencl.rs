@@ -481,7 +481,7 @@ impl Lower<'_, '_> {
             return Ok(());
         }
         if !self.m.is_float(self.type_of(x[0])?) {
-            return self.fail("the data are no floats");
+            return self.fail("the data are not floats");
         }
         let rnd = match (op, x.get(3)) {
             (Cl::vstore_half_r | Cl::vstore_halfn_r | Cl::vstorea_halfn_r, Some(&mode)) => match mode {

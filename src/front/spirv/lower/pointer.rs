@@ -112,7 +112,7 @@ impl Lower<'_, '_> {
                         let c = match self.comps(x[0])?[..] {
                             [c] => self.e.resize(c, bits, 64, false),
                             [Comp::Word(lo), Comp::Word(hi)] if bits == 32 => Comp::Wide(lo, hi),
-                            _ => return self.fail("the operand is no address"),
+                            _ => return self.fail("the operand is not an address"),
                         };
                         let p = self.pointer_at(c, ty)?;
                         self.define_value(Value::Pointer(p));
@@ -136,7 +136,7 @@ impl Lower<'_, '_> {
                 let source = self.type_of(x[0])?;
                 let (a, b) = (self.pointer_number(x[0])?, self.pointer_number(x[1])?);
                 let Some(&Type::Pointer { to, .. }) = self.m.ty(source) else {
-                    return self.fail("the operands are no pointers");
+                    return self.fail("the operands are not pointers");
                 };
                 let stride = self.element_stride(source, to);
                 let d = self.e.int2(IrOp::Sub, true, 64, a, b);
@@ -162,14 +162,14 @@ impl Lower<'_, '_> {
             }
             // An address is the same for every class that generic pointers can have, and null stays null.
             (Value::Comps(comps), Some(Type::Pointer { .. })) => self.define_of_type(comps.to_vec()),
-            _ => self.fail("the result is no pointer"),
+            _ => self.fail("the result is not a pointer"),
         }
     }
 
     /// A pointer as the result, whose type says what it leads to.
     fn define_pointer(&mut self, mut p: Pointer) -> R<()> {
         let Some(&Type::Pointer { to, .. }) = self.m.ty(self.ty()) else {
-            return self.fail("the result is no pointer");
+            return self.fail("the result is not a pointer");
         };
         let same = p.to == to || self.m.ty(p.to) == self.m.ty(to);
         if !same {
@@ -207,7 +207,7 @@ impl Lower<'_, '_> {
         }
         let stride = self.element_stride(ty, base.to);
         let Place::Memory(mem) = base.place else {
-            return self.missing("a pointer to another element of what is no array is");
+            return self.missing("a pointer to another element of what is not an array is");
         };
         let index = self.index(index)?;
         Ok(Pointer { place: Place::Memory(self.e.stepped(mem, index, stride)), ..base })
@@ -217,7 +217,7 @@ impl Lower<'_, '_> {
     fn index(&mut self, id: u32) -> R<Comp> {
         let ty = self.type_of(id)?;
         if !self.m.is_int(ty) {
-            return self.fail("an index is no integer");
+            return self.fail("an index is not an integer");
         }
         let bits = self.shape_of(ty)?.bits;
         let c = self.scalar(id)?;
@@ -240,7 +240,7 @@ impl Lower<'_, '_> {
                     constant.and_then(|n| u32::try_from(n).ok()).filter(|&n| (n as usize) < members.len());
                 match n {
                     Some(n) => n,
-                    None => return self.fail("the index of a member is no constant within the structure"),
+                    None => return self.fail("the index of a member is not a constant within the structure"),
                 }
             }
             Some(
@@ -323,7 +323,7 @@ impl Lower<'_, '_> {
     fn pointer_number(&mut self, id: u32) -> R<Comp> {
         match self.m.ty(self.type_of(id)?) {
             Some(Type::Pointer { .. }) => self.scalar(id),
-            _ => self.fail(format!("{} is no pointer", self.m.name(id))),
+            _ => self.fail(format!("{} is not a pointer", self.m.name(id))),
         }
     }
 
@@ -371,7 +371,7 @@ impl Lower<'_, '_> {
     /// The pointer of a type that [`Lower::address`] made a number of.
     pub(super) fn pointer_at(&mut self, c: Comp, ty: u32) -> R<Pointer> {
         let Some(&Type::Pointer { class, to }) = self.m.ty(ty) else {
-            return self.fail("the type is no pointer");
+            return self.fail("the type is not a pointer");
         };
         let (lo, hi) = self.e.words64(c);
         let wide = |this: &mut Self, space| {

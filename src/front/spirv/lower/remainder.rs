@@ -8,8 +8,10 @@ use crate::ir::{Op as IrOp, Rnd, Type as IrType};
 impl Lower<'_, '_> {
     /// `x` without multiples of `y`, with the sign of `x`: the divisor times powers of two is taken off, the largest first.
     ///
-    ///     r = |x|, d = |y|
-    ///     while r >= d:  half = d * 2^max(exponent(r) - exponent(d) - 1, 0);  r -= 2 half <= r ? 2 half : half
+    /// ```text
+    /// r = |x|, d = |y|
+    /// while r >= d:  half = d * 2^max(exponent(r) - exponent(d) - 1, 0);  r -= 2 half <= r ? 2 half : half
+    /// ```
     ///
     /// What is taken off is more than half of `r`, so the difference is exact, and the exponent of `r` falls each time.
     pub(super) fn fmod(&mut self, x: Comp, y: Comp, bits: u8) -> R<Comp> {
@@ -24,7 +26,7 @@ impl Lower<'_, '_> {
             Ok(this.e.truth(p, 1))
         };
         let (abs, divisor) = (self.f1(N::Fabs, bits, x)?, self.f1(N::Fabs, bits, y)?);
-        // Of infinity, and by zero, the result is no number, which is not taken further.
+        // Of infinity, and by zero, the result is a NaN.
         let finite = truth(self, N::Fisfinite, &[x])?;
         let divides = truth(self, N::Flt, &[Comp::constant(bits, 0), divisor])?;
         let whole = self.e.and(finite, divides);

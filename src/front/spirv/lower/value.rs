@@ -35,7 +35,7 @@ impl Lower<'_, '_> {
         if let Some(pointer) = self.global_variable(id)? {
             return Ok(Value::Pointer(pointer));
         }
-        self.fail(format!("{} is no value that is known here", self.m.name(id)))
+        self.fail(format!("{} is not a value that is known here", self.m.name(id)))
     }
 
     /// The scalars of a value.
@@ -50,7 +50,7 @@ impl Lower<'_, '_> {
     pub(super) fn scalar(&mut self, id: u32) -> R<Comp> {
         match self.comps(id)?[..] {
             [c] => Ok(c),
-            _ => self.fail(format!("{} is no scalar", self.m.name(id))),
+            _ => self.fail(format!("{} is not a scalar", self.m.name(id))),
         }
     }
 
@@ -61,7 +61,7 @@ impl Lower<'_, '_> {
                 let ty = self.type_of(id)?;
                 match (self.m.ty(ty), &comps[..]) {
                     (Some(Type::Pointer { .. }), &[c]) => self.pointer_at(c, ty),
-                    _ => self.fail(format!("{} is no pointer", self.m.name(id))),
+                    _ => self.fail(format!("{} is not a pointer", self.m.name(id))),
                 }
             }
         }
