@@ -93,7 +93,7 @@ fn a_listing_is_the_same_for_both_orders_of_bytes() {
 fn what_is_no_listing_is_refused_with_its_line() {
     for (text, said) in [
         ("", "five words"),
-        ("hello\n", "no line of a SPIR-V listing"),
+        ("hello\n", "not a line of a SPIR-V listing"),
         ("; ; 07230203 00010000\n", "five words"),
         ("; ; 07230203 00090000 0 8 0\n", "none of 1.0 to 1.6"),
         ("; ; 07230203 00010000 0 8 1\n", "schema"),
