@@ -181,6 +181,19 @@ print_structure(const struct glsl_type *type, struct set *done, FILE *stream)
    fputs("}\n", stream);
 }
 
+/* The text does not say which of two colours that are blended is the second: for nvir it is the one with the later register. */
+#define BEHIND_ALL_RESULTS 64
+static void
+second_colors(nir_shader *nir, int distance)
+{
+   if (nir->info.stage != MESA_SHADER_FRAGMENT)
+      return;
+   nir_foreach_shader_out_variable(var, nir) {
+      if (var->data.index)
+         var->data.driver_location += distance;
+   }
+}
+
 /* Mesa prints types by their names only: structures follow it, as later versions print them. What the driver hands us is a copy
  * for the compiler: its name and the hash of its source, which say nothing of the program, are taken off, so that equal programs
  * are equal texts. */
@@ -190,7 +203,9 @@ print_nir(nir_shader *nir, FILE *stream)
    struct set *done = _mesa_pointer_set_create(NULL);
    nir->info.name = NULL;
    memset(nir->info.source_sha1, 0, sizeof(nir->info.source_sha1));
+   second_colors(nir, BEHIND_ALL_RESULTS);
    nir_print_shader(nir, stream);
+   second_colors(nir, -BEHIND_ALL_RESULTS);
    nir_foreach_variable_in_shader(var, nir)
       print_structure(var->type, done, stream);
    nir_foreach_function(function, nir) {

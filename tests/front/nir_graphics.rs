@@ -809,3 +809,27 @@ fn a_driver_may_have_subnormal_numbers_flushed() {
         assert!(flushed.len() + 3 < kept.len(), "{chip}: {flushed:#?}");
     }
 }
+
+#[test]
+fn atomics_of_helpers_give_the_same_value_twice() {
+    let code = |within: bool| {
+        let atomic = "\tvec1 32 ssa_2 = intrinsic ssbo_atomic_umax (ssa_0, ssa_0, ssa_1) (access=0)\n\
+             \tvec1  1 ssa_3 = ieq ssa_2, ssa_1\n";
+        let (open, close) = match within {
+            true => (
+                "\tloop {\n\tblock block_2:\n",
+                "\tif ssa_3 {\n\tblock block_3:\n\tbreak\n\t} else {\n\tblock block_4:\n\t}\n\t}\n",
+            ),
+            false => ("", ""),
+        };
+        text("FRAGMENT", "", &format!("\tvec1 32 ssa_1 = load_const (0x00000001)\n{open}{atomic}{close}"))
+    };
+    for (within, asks) in [(true, 1), (false, 0)] {
+        let p = program(&code(within));
+        assert_eq!(count(&p, "sv u32 v threadkill"), asks, "{}", code_text(&p));
+    }
+}
+
+fn code_text(p: &Program) -> String {
+    code(p).join("\n")
+}

@@ -66,7 +66,7 @@ fn after(f: &Function<'_>, node: &Node<'_>) -> u32 {
 }
 
 /// Results of a fragment shader that are the second colour of two that are blended: the text does not say which one of two at
-/// one location it is, but it has the later register.
+/// one location it is; whoever prints it sees to it that it has the later register.
 fn second_colors<'s>(shader: &Shader<'s>) -> FxHashSet<&'s str> {
     let mut first: FxHashMap<u32, u32> = FxHashMap::default();
     let results = || {

@@ -82,6 +82,7 @@ impl<'a> Lower<'a, '_> {
         self.e.ssa.seal(self.e.b.func, body);
         self.e.begin(body);
         frames.push(Frame::Loop { header, exit, cont: None, continuing: false });
+        self.kept.loops += 1;
     }
 
     /// What a loop's `continue`s go to.
@@ -122,6 +123,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn end_loop(&mut self, header: BlockId, exit: BlockId, cont: Option<BlockId>, continuing: bool) {
+        self.kept.loops -= 1;
         let back = match cont {
             // The continue construct's own code ends here.
             Some(cont) if continuing => {

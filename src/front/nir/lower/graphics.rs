@@ -16,7 +16,7 @@ use crate::front::common::emit::value::{Comp, Pred, Word};
 use crate::front::common::graphics::{self, Place};
 use crate::front::common::ssa::Var;
 use crate::ir::{
-    Class, EmitOp, Guard, Interp, InterpAt, InterpMode, Op, Rnd, Space, Sv, Term, Type, ValueId,
+    Class, Cond, EmitOp, Guard, Interp, InterpAt, InterpMode, Op, Rnd, Space, Sv, Term, Type, ValueId,
 };
 use crate::stage::{Semantic, Stage};
 use arrayvec::ArrayVec;
@@ -41,6 +41,8 @@ pub(super) struct Kept {
     vertex: Option<Var>,
     /// Whether the invocation has become a helper.
     demoted: Option<Var>,
+    /// Loops around what is being lowered.
+    pub(super) loops: u32,
 }
 
 /// A place of vectors, and a component there.
@@ -501,6 +503,17 @@ impl<'a> Lower<'a, '_> {
             }
             None => start.into(),
         }
+    }
+
+    /// What an atomic gives. In helpers it has no effect and gives anything: loops that try until nobody else was faster
+    /// would not end there, but if it gives the same value twice, which is zero.
+    pub(super) fn atomic_result(&mut self, result: Comp, bits: u8) -> Comp {
+        if self.stage() != Stage::Fragment || self.kept.loops == 0 {
+            return result;
+        }
+        let killed = self.e.b.sv(Sv::ThreadKill);
+        let helps = self.e.cmp(Cond::Ne, Type::U32, killed, 0);
+        self.e.select_comp(helps, Comp::constant(bits, 0), result)
     }
 
     /// `fddx` and `fddy`, coarse ones as fine ones; 16 bits in 32.

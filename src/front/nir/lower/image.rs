@@ -101,7 +101,8 @@ impl Lower<'_, '_> {
                 s.ty = ty;
                 s.mask = 1;
                 s.data = data;
-                Some(self.surface(Op::Sured, s, ty.words()))
+                let old = self.surface(Op::Sured, s, ty.words());
+                Some(old.into_iter().map(|c| self.atomic_result(c, bits)).collect())
             }
             _ => None,
         }

@@ -207,6 +207,7 @@ impl<'a> Lower<'a, '_> {
             return self.define_undef(dest);
         }
         let old = self.e.atomic(r, atom, &data);
+        let old = self.atomic_result(old, bits);
         self.define(dest, &[old]);
     }
 }
