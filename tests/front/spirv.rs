@@ -219,6 +219,21 @@ fn a_function_that_calls_itself_is_refused() {
 }
 
 #[test]
+fn structures_of_nothing_are_not_walked_through() {
+    let data = edited("cf-phi-swap", |insts| {
+        let private = spirv::StorageClass::Private as u32;
+        let mut all = vec![inst(Op::TypeStruct, &[4000])];
+        all.extend((4001..4040).map(|id| inst(Op::TypeStruct, &[id, id - 1, id - 1])));
+        all.push(inst(Op::ConstantNull, &[4039, 4100]));
+        all.push(inst(Op::TypePointer, &[4101, private, 4039]));
+        all.push(inst(Op::Variable, &[4101, 4102, private, 4100]));
+        let at = declared(insts);
+        insts.splice(at..at, all);
+    });
+    refused(&raised(data), Fault::Unsupported, "values of more than 4096 scalars");
+}
+
+#[test]
 fn types_that_are_too_large_are_refused() {
     let data = edited("cf-phi-swap", |insts| {
         let int = insts[position(insts, Op::TypeInt)][1];

@@ -95,6 +95,7 @@ impl Module {
                 Info {
                     depth: 1,
                     comps: len,
+                    weight: len,
                     size: align.into(),
                     extent: u64::from(part.scalar * len),
                     align,
@@ -113,6 +114,7 @@ impl Module {
                 Info {
                     depth: 2,
                     comps: column.comps * x[1],
+                    weight: column.comps * x[1],
                     size: column.size * u64::from(x[1]),
                     align: column.align,
                     scalar: column.scalar,
@@ -133,6 +135,7 @@ impl Module {
                 Info {
                     depth: part.depth + 1,
                     comps: part.comps.saturating_mul(len),
+                    weight: part.weight.saturating_mul(len),
                     size,
                     extent: u64::from(stride) * u64::from(len - 1) + part.extent,
                     align: part.align,
@@ -147,6 +150,7 @@ impl Module {
                 Info {
                     depth: part.depth + 1,
                     comps: u32::MAX,
+                    weight: u32::MAX,
                     align: part.align,
                     scalar: part.scalar,
                     stride: self.stride(n, id, part)?,
@@ -268,6 +272,7 @@ impl Module {
             }
             info.offsets.push(at as u32);
             info.comps = info.comps.saturating_add(m.comps);
+            info.weight = info.weight.saturating_add(m.weight);
             info.depth = info.depth.max(m.depth + 1);
             info.align = info.align.max(align);
             info.scalar = if packed { 1 } else { info.scalar.max(m.scalar) };

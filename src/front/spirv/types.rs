@@ -10,6 +10,8 @@ use spirv::{Dim, ImageFormat, StorageClass};
 
 /// Types nest no deeper (SPIR-V's universal limit for structures).
 pub(super) const DEPTH: u16 = 255;
+/// Scalars of the largest value that is handled as a whole.
+pub(super) const SCALARS: u32 = 1 << 12;
 /// No type is larger, in bytes.
 pub(super) const LARGEST: u64 = 1 << 32;
 
@@ -57,6 +59,8 @@ pub(super) struct Info {
     pub(super) depth: u16,
     /// Scalars of a value; more than can be counted is `u32::MAX`.
     pub(super) comps: u32,
+    /// Scalars and composites below it, each as often as it occurs: what a walk over a value takes.
+    pub(super) weight: u32,
     /// In memory, in bytes; 0 of what does not lie there.
     pub(super) size: u64,
     pub(super) align: u32,
@@ -79,6 +83,7 @@ impl Info {
             ty,
             depth: 0,
             comps: 1,
+            weight: 1,
             size: 0,
             align: 1,
             scalar: 1,
@@ -87,6 +92,11 @@ impl Info {
             extent: 0,
             opaque: false,
         }
+    }
+
+    /// Whether a value is too large to be handled as a whole. Structures without members have no scalars, but are many.
+    pub(super) fn is_large(&self) -> bool {
+        self.comps > SCALARS || self.weight > 8 * SCALARS
     }
 
     /// A scalar of so many bytes.

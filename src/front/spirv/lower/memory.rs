@@ -1,7 +1,6 @@
 //! Loads, stores, copies, atomics, lengths of arrays.
 
 use super::pointer::{Place, Pointer};
-use super::value::LARGEST;
 use super::{Lower, R};
 use crate::front::common::emit::memory::{Atomic, atomic_op, forward};
 use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
@@ -145,12 +144,9 @@ impl Lower<'_, '_> {
             Place::BuiltIn(b, part) => self.built_in(*b, *part, p.to),
             Place::Buffers { .. } => self.fail("an array of buffers is not a value"),
             Place::Memory(mem) => {
-                let count = self.m.info(p.to).map_or(u32::MAX, |info| info.comps);
-                if count > LARGEST {
-                    return self.missing(format!("values of more than {LARGEST} scalars are"));
-                }
+                self.check_size(p.to)?;
                 let mem = self.with_access(*mem, p.to, access);
-                let mut comps = Vec::with_capacity(count as usize);
+                let mut comps = Vec::new();
                 self.load_memory(mem, p.to, p.majority, p.spread, &mut comps)?;
                 Ok(comps)
             }

@@ -4,12 +4,9 @@ use super::pointer::Pointer;
 use super::{Lower, R, Words};
 use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
 use crate::front::spirv::constants::Constant;
-use crate::front::spirv::types::Type;
+use crate::front::spirv::types::{Info, SCALARS, Type};
 use crate::ir::{BlockId, Class, ValueId};
 use std::rc::Rc;
-
-/// Scalars of the largest value that is handled as a whole.
-pub(super) const LARGEST: u32 = 1 << 12;
 
 /// What an id stands for.
 #[derive(Clone)]
@@ -136,13 +133,18 @@ impl Lower<'_, '_> {
 
     // ---- types
 
+    /// Refuses types whose values are too large to be handled as a whole.
+    pub(super) fn check_size(&self, ty: u32) -> R<()> {
+        if self.m.info(ty).is_none_or(Info::is_large) {
+            return self.missing(format!("values of more than {SCALARS} scalars are"));
+        }
+        Ok(())
+    }
+
     /// The widths of a type's scalars, in order.
     pub(super) fn widths(&self, ty: u32) -> R<Vec<u8>> {
-        let count = self.m.info(ty).map_or(u32::MAX, |info| info.comps);
-        if count > LARGEST {
-            return self.missing(format!("values of more than {LARGEST} scalars are"));
-        }
-        let mut widths = Vec::with_capacity(count as usize);
+        self.check_size(ty)?;
+        let mut widths = Vec::new();
         self.add_widths(ty, &mut widths)?;
         Ok(widths)
     }

@@ -8,13 +8,13 @@
 
 use super::layout::elements;
 use super::pointer::{Place, Pointer};
-use super::value::{LARGEST, Value};
+use super::value::Value;
 use super::{Lower, R};
 use crate::chip::CONST_BANK_BYTES;
 use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::lanes;
 use crate::front::spirv::module::Module;
-use crate::front::spirv::types::Type;
+use crate::front::spirv::types::{SCALARS, Type};
 use crate::ir::{Align, Cond, MemRef, Order, Space, Type as IrType};
 use spirv::{BuiltIn, Decoration, FunctionParameterAttribute, StorageClass};
 
@@ -156,7 +156,7 @@ impl Lower<'_, '_> {
             return self.missing("a variable that begins with an address is");
         };
         let comps = self.m.info(p.to).map_or(u32::MAX, |info| info.comps);
-        if let (Place::Memory(mem), true) = (&p.place, comps > LARGEST / 4) {
+        if let (Place::Memory(mem), true) = (&p.place, comps > SCALARS / 4) {
             let mut bytes = vec![0; self.m.info(p.to).map_or(0, |info| info.size) as usize];
             super::memory::constant_bytes(self.m, &constant, p.to, &mut bytes, 0);
             let mem = *mem;
