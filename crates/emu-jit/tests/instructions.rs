@@ -11,7 +11,7 @@ use nvir_isa as isa;
 const CHIPS: [Chip; 3] = [Chip::Gf100, Chip::Gk104, Chip::Gk110];
 
 /// One instruction of each kind, at least; bits of them are flipped. Not all chips have all.
-const SEEDS: [&str; 76] = [
+const SEEDS: [&str; 82] = [
     "MOV R0, R1",
     "MOV R0, c[0x0][0x44]",
     "FADD R0, R1, R2",
@@ -34,6 +34,12 @@ const SEEDS: [&str; 76] = [
     "FCMP.GT R0, R1, R2, R3",
     "FCMP.LEU.FTZ R0, R1, R2, R3",
     "MUFU.RCP R0, R1",
+    "MUFU.RCP.SAT R0, -R1",
+    "MUFU.RSQ R0, |R1|",
+    "MUFU.EX2 R0, R1",
+    "MUFU.LG2 R0, R1",
+    "MUFU.SIN R0, R1",
+    "MUFU.COS R0, -|R1|",
     "IADD R0, R1, R2",
     "ISUB R0.CC, R1, R2",
     "IADD.X R0, R1, R2",
@@ -383,6 +389,10 @@ impl Flow<'_> {
                 }
                 4 => {
                     self.line("CAL SUBROUTINE");
+                }
+                5 if self.r.one_in(3) => {
+                    let guard = self.r.pick(&["", "", "@P0 "]);
+                    self.line(format!("STS [R1], R4\n{guard}BAR.SYNC 0x0\nLDS R5, [R1+0x40]"));
                 }
                 _ => {}
             }

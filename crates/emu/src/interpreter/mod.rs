@@ -252,20 +252,12 @@ fn back<T>(w: &mut Warp) -> Option<T> {
 /// Executes the instruction that a warp is at, of this index, which does not end a basic block: what [`step`] does with less ado.
 pub fn execute_one(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> Result<(), Trap> {
     let bound = cx.env.bound;
-    let (inst, pool) = (&bound.insts[at], &bound.pool[..]);
+    let inst = &bound.insts[at];
     (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
     let mask = lanes_of(w, inst.guard, inst.quad);
     cx.block.steps += 1;
     cx.block.thread_steps += u64::from(mask.count_ones());
     let done = match &bound.steps[at].rows {
-        Rows::Lane { forms, dst, src } if mask == Mask::MAX => {
-            (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
-            Ok(())
-        }
-        Rows::Lane { forms, dst, src } => {
-            (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into());
-            Ok(())
-        }
         Rows::Unit if mask != 0 => unit(cx, w, inst, mask),
         _ => act(cx, w, inst, mask),
     };
@@ -273,6 +265,18 @@ pub fn execute_one(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> Result<(), Trap>
         w.pc = w.at;
     }
     done
+}
+
+/// What an instruction of [`Code::has_kernel`](crate::engine::Code::has_kernel) does to registers. Nothing is counted, and the warp
+/// stays where it is.
+pub fn execute_row(cx: &mut Cx<'_>, w: &mut Warp, at: usize) {
+    let bound = cx.env.bound;
+    let (step, pool) = (&bound.steps[at], &bound.pool[..]);
+    let Rows::Lane { forms, dst, src } = &step.rows else { return };
+    match lanes_of(w, step.guard, step.quad) {
+        Mask::MAX => (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into()),
+        mask => (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into()),
+    }
 }
 
 /// Whether a warp goes on behind a transfer of control: its lanes may all wait or have ended.
