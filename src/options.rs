@@ -188,6 +188,9 @@ pub struct StageOptions {
     /// User clip planes that are evaluated, 0 to 8: those up to the highest that is switched on.
     /// Programs that write clip distances themselves get none.
     pub clip_planes: u8,
+    /// Arithmetic on single floats takes subnormal numbers for zero, and gives zero for them, as OpenGL allows and Mesa's
+    /// drivers have it; division is shorter for it.
+    pub flush_subnormals: bool,
 }
 
 /// What a tessellation shader declares; which of the two declares what is up to the program.

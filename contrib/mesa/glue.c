@@ -1,4 +1,4 @@
-/* Mesa 22.3's nvc0 driver with nvir as the code generator of its compute shaders.
+/* Mesa 22.3's nvc0 driver with nvir as its code generator.
  *
  * The driver is linked again with this file and -Wl,--wrap=F for the functions F that have a __wrap_F below: its calls of
  * those functions come here, and __real_F is Mesa's own. `build` beside this file does it; docs/mesa.md tells of the
@@ -20,7 +20,10 @@
 #include "pipe/p_defines.h"
 #include "tgsi/tgsi_dump.h"
 #include "util/disk_cache.h"
+#include "util/set.h"
 #include "util/u_debug.h"
+
+#include "stage.h"
 
 #include <nvir.h>
 #include <nvir_nir_options.h>
@@ -34,6 +37,12 @@
 
 int __real_nv50_ir_generate_code(struct nv50_ir_prog_info *, struct nv50_ir_prog_info_out *);
 int __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *, struct nv50_ir_prog_info_out *);
+void __real_nv50_ir_apply_fixups(void *, uint32_t *, bool, bool, uint8_t, bool);
+void __wrap_nv50_ir_apply_fixups(void *, uint32_t *, bool, bool, uint8_t, bool);
+bool __real_nv50_ir_prog_info_out_serialize(struct blob *, struct nv50_ir_prog_info_out *);
+bool __wrap_nv50_ir_prog_info_out_serialize(struct blob *, struct nv50_ir_prog_info_out *);
+bool __real_nv50_ir_prog_info_out_deserialize(void *, size_t, size_t, struct nv50_ir_prog_info_out *);
+bool __wrap_nv50_ir_prog_info_out_deserialize(void *, size_t, size_t, struct nv50_ir_prog_info_out *);
 struct disk_cache *__real_disk_cache_create(const char *, const char *, uint64_t);
 struct disk_cache *__wrap_disk_cache_create(const char *, const char *, uint64_t);
 const nir_shader_compiler_options *__real_nv50_ir_nir_shader_compiler_options(int, uint8_t);
@@ -60,11 +69,16 @@ struct measure {
 
 /* Sums over the shaders that both compile: Mesa's and ours. */
 static pthread_mutex_t totals_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
+static struct totals {
    uint32_t shaders, failed_theirs, failed_ours;
    uint64_t instructions[2], registers[2], bytes[2];
    double text_us, us[2];
-} totals;
+} totals[PIPE_SHADER_TYPES];
+
+static const char *const stage_names[PIPE_SHADER_TYPES] = {
+   [PIPE_SHADER_VERTEX] = "vertex",       [PIPE_SHADER_FRAGMENT] = "fragment",   [PIPE_SHADER_GEOMETRY] = "geometry",
+   [PIPE_SHADER_TESS_CTRL] = "tess_ctrl", [PIPE_SHADER_TESS_EVAL] = "tess_eval", [PIPE_SHADER_COMPUTE] = "compute",
+};
 
 static double
 now_us(void)
@@ -77,13 +91,17 @@ now_us(void)
 static void
 print_totals(void)
 {
-   double ratio = totals.us[0] > 0 ? totals.us[1] / totals.us[0] : 0;
-   fprintf(settings.log,
-           "nvir total: %u shaders, instructions %" PRIu64 " %" PRIu64 ", registers %" PRIu64 " %" PRIu64
-           ", bytes %" PRIu64 " %" PRIu64 ", us %.0f %.0f (text %.0f), time ratio %.2f; failed %u %u\n",
-           totals.shaders, totals.instructions[0], totals.instructions[1], totals.registers[0],
-           totals.registers[1], totals.bytes[0], totals.bytes[1], totals.us[0], totals.us[1],
-           totals.text_us, ratio, totals.failed_theirs, totals.failed_ours);
+   for (int stage = 0; stage < PIPE_SHADER_TYPES; stage++) {
+      const struct totals *t = &totals[stage];
+      if (!t->shaders && !t->failed_theirs && !t->failed_ours)
+         continue;
+      fprintf(settings.log,
+              "nvir total: %s %u shaders, instructions %" PRIu64 " %" PRIu64 ", registers %" PRIu64 " %" PRIu64
+              ", bytes %" PRIu64 " %" PRIu64 ", us %.0f %.0f (text %.0f), time ratio %.2f; failed %u %u\n",
+              stage_names[stage], t->shaders, t->instructions[0], t->instructions[1], t->registers[0],
+              t->registers[1], t->bytes[0], t->bytes[1], t->us[0], t->us[1], t->text_us,
+              t->us[0] > 0 ? t->us[1] / t->us[0] : 0, t->failed_theirs, t->failed_ours);
+   }
 }
 
 static void
@@ -146,6 +164,44 @@ chip_name(int chip)
    return names[chip];
 }
 
+/* Writes a structure's fields, those of the structures in it first, unless `done` has it. */
+static void
+print_structure(const struct glsl_type *type, struct set *done, FILE *stream)
+{
+   type = glsl_without_array(type);
+   if (!glsl_type_is_struct_or_ifc(type) || _mesa_set_search(done, type))
+      return;
+   _mesa_set_add(done, type);
+   for (unsigned n = 0; n < glsl_get_length(type); n++)
+      print_structure(glsl_get_struct_field(type, n), done, stream);
+   fprintf(stream, "struct %s {\n", glsl_get_type_name(type));
+   for (unsigned n = 0; n < glsl_get_length(type); n++)
+      fprintf(stream, "   %s %s;\n", glsl_get_type_name(glsl_get_struct_field(type, n)),
+              glsl_get_struct_elem_name(type, n));
+   fputs("}\n", stream);
+}
+
+/* Mesa prints types by their names only: structures follow it, as later versions print them. What the driver hands us is a copy
+ * for the compiler: its name and the hash of its source, which say nothing of the program, are taken off, so that equal programs
+ * are equal texts. */
+static void
+print_nir(nir_shader *nir, FILE *stream)
+{
+   struct set *done = _mesa_pointer_set_create(NULL);
+   nir->info.name = NULL;
+   memset(nir->info.source_sha1, 0, sizeof(nir->info.source_sha1));
+   nir_print_shader(nir, stream);
+   nir_foreach_variable_in_shader(var, nir)
+      print_structure(var->type, done, stream);
+   nir_foreach_function(function, nir) {
+      if (!function->impl)
+         continue;
+      nir_foreach_function_temp_variable(var, function->impl)
+         print_structure(var->type, done, stream);
+   }
+   _mesa_set_destroy(done, NULL);
+}
+
 /* A program as text that nvir reads, from malloc; null where there is no memory. Nothing is lowered here: nvir reads what
  * the state tracker hands to the driver, and lowers it knowing the chip. */
 static char *
@@ -157,7 +213,7 @@ text_of(const struct nv50_ir_prog_info *info, size_t *length)
       return NULL;
    __fsetlocking(stream, FSETLOCKING_BYCALLER); /* nobody else has it */
    if (info->bin.sourceRep == PIPE_SHADER_IR_NIR)
-      nir_print_shader((nir_shader *)info->bin.source, stream);
+      print_nir((nir_shader *)info->bin.source, stream);
    else
       tgsi_dump_to_file(info->bin.source, TGSI_DUMP_FLOAT_AS_HEX, stream);
    if (fclose(stream) != 0) {
@@ -199,7 +255,7 @@ dump_text(const char *text, size_t length, const char *ending)
    fclose(file);
 }
 
-/* What nv50_ir sets before it begins, for compute. */
+/* What nv50_ir sets before it begins. */
 static void
 begin(const struct nv50_ir_prog_info *info, struct nv50_ir_prog_info_out *out)
 {
@@ -216,15 +272,119 @@ begin(const struct nv50_ir_prog_info *info, struct nv50_ir_prog_info_out *out)
    out->io.sampleMask = 0xff;
 }
 
-/* Hands a shader to the driver, which frees the code. There is nothing to patch: nvir's code runs wherever it lies, and
- * the routines that it calls are in it. */
-static int
-hand_over(const struct nvir_shader *shader, struct nv50_ir_prog_info_out *out)
+/* What the driver keeps beside the code of a fragment shader, hands to nv50_ir_apply_fixups, and frees. Mesa's own begin with
+ * their number, which is never that large. */
+struct fixups {
+   uint32_t mark;
+   uint32_t chip;
+   uint32_t code_bytes;
+   uint32_t count;
+   nvir_fixup list[];
+};
+#define OUR_FIXUPS UINT32_MAX
+
+static struct fixups *
+fixups_new(uint32_t chip, uint32_t code_bytes, uint32_t count)
 {
+   struct fixups *fixups = calloc(1, sizeof(*fixups) + count * sizeof(fixups->list[0]));
+   if (fixups)
+      *fixups = (struct fixups) { .mark = OUR_FIXUPS, .chip = chip, .code_bytes = code_bytes, .count = count };
+   return fixups;
+}
+
+static struct fixups *
+our_fixups(void *data)
+{
+   struct fixups *fixups = data;
+   return fixups && fixups->mark == OUR_FIXUPS ? fixups : NULL;
+}
+
+/* The instructions of a shader that the rasteriser's state changes, if there are any; false where there is no memory. */
+static bool
+fixups_of(const nvir_shader *shader, int chip, uint32_t code_bytes, void **data)
+{
+   nvir_stage_info stage = { .size = sizeof(stage) };
+   if (nvir_shader_get_stage(shader, &stage) != NVIR_STATUS_OK || stage.fixups == 0)
+      return true;
+   struct fixups *fixups = fixups_new(chip, code_bytes, stage.fixups);
+   for (uint32_t n = 0; fixups && n < stage.fixups; n++)
+      nvir_shader_get_fixup(shader, n, &fixups->list[n]);
+   *data = fixups;
+   return fixups != NULL;
+}
+
+/* When a fragment shader is loaded in another state. */
+void
+__wrap_nv50_ir_apply_fixups(void *data, uint32_t *code, bool per_sample, bool flat_shade, uint8_t alpha_test,
+                            bool multisampled)
+{
+   struct fixups *fixups = our_fixups(data);
+   nvir_state state = { .flat_shade = flat_shade, .per_sample = per_sample, .multisampled = multisampled };
+   if (!fixups)
+      __real_nv50_ir_apply_fixups(data, code, per_sample, flat_shade, alpha_test, multisampled);
+   else if (nvir_apply_fixups(fixups->chip, fixups->list, fixups->count, &state, (uint64_t *)code,
+                              fixups->code_bytes, NULL, NULL) != NVIR_STATUS_OK)
+      complain("a fixup lies outside its code");
+}
+
+/* Mesa's cache of compiled shaders knows fixups of Mesa's compiler only: ours stand before what it writes. */
+bool
+__wrap_nv50_ir_prog_info_out_serialize(struct blob *blob, struct nv50_ir_prog_info_out *out)
+{
+   pthread_once(&settings_read, read_settings);
+   if (settings.mode == MODE_OFF)
+      return __real_nv50_ir_prog_info_out_serialize(blob, out);
+   void *data = out->bin.fixupData;
+   struct fixups *fixups = our_fixups(data);
+   blob_write_uint32(blob, fixups ? fixups->count : 0);
+   if (fixups) {
+      blob_write_uint32(blob, fixups->chip);
+      blob_write_uint32(blob, fixups->code_bytes);
+      blob_write_bytes(blob, fixups->list, fixups->count * sizeof(fixups->list[0]));
+      out->bin.fixupData = NULL;
+   }
+   bool written = __real_nv50_ir_prog_info_out_serialize(blob, out);
+   out->bin.fixupData = data;
+   return written;
+}
+
+bool
+__wrap_nv50_ir_prog_info_out_deserialize(void *data, size_t size, size_t offset, struct nv50_ir_prog_info_out *out)
+{
+   pthread_once(&settings_read, read_settings);
+   if (settings.mode == MODE_OFF)
+      return __real_nv50_ir_prog_info_out_deserialize(data, size, offset, out);
+   struct fixups *fixups = NULL;
+   struct blob_reader reader;
+   blob_reader_init(&reader, data, size);
+   blob_skip_bytes(&reader, offset);
+   uint32_t count = blob_read_uint32(&reader);
+   if (count) {
+      uint32_t chip = blob_read_uint32(&reader), code_bytes = blob_read_uint32(&reader);
+      const void *list = blob_read_bytes(&reader, count * sizeof(nvir_fixup));
+      if (reader.overrun || !(fixups = fixups_new(chip, code_bytes, count)))
+         return false;
+      memcpy(fixups->list, list, count * sizeof(nvir_fixup));
+   }
+   if (!__real_nv50_ir_prog_info_out_deserialize(data, size, reader.current - (uint8_t *)data, out)) {
+      free(fixups);
+      return false;
+   }
+   if (fixups)
+      out->bin.fixupData = fixups;
+   return true;
+}
+
+/* Hands a shader to the driver, which frees what it is given. Code runs wherever it lies, and the routines that it calls are
+ * in it. */
+static int
+hand_over(const struct nv50_ir_prog_info *shape, int chip, const nvir_shader *shader, struct nv50_ir_prog_info_out *out)
+{
+   bool compute = shape->type == PIPE_SHADER_COMPUTE;
    nvir_shader_info info = { .size = sizeof(info) };
    if (nvir_shader_get_info(shader, &info) != NVIR_STATUS_OK)
       return NO_CODE;
-   if (info.stack_bytes > DRIVER_STACK_BYTES) {
+   if (info.stack_bytes > (compute ? DRIVER_STACK_BYTES : 0)) {
       complain("the program calls and branches deeper than the driver has stack for");
       return NO_CODE;
    }
@@ -232,6 +392,12 @@ hand_over(const struct nvir_shader *shader, struct nv50_ir_prog_info_out *out)
       complain("the program runs whole warps, which the driver does not launch");
       return NO_CODE;
    }
+   if (!compute && !stage_describe(shape, shader, out)) {
+      complain("the program has more inputs or outputs than the driver knows");
+      return NO_CODE;
+   }
+   if (!fixups_of(shader, chip, info.code_bytes, &out->bin.fixupData))
+      return NO_CODE;
    out->bin.code = malloc(info.code_bytes);
    if (!out->bin.code)
       return NO_CODE;
@@ -240,6 +406,8 @@ hand_over(const struct nvir_shader *shader, struct nv50_ir_prog_info_out *out)
    out->bin.instructions = info.instructions;
    out->bin.maxGPR = (int16_t)info.registers - 1;
    out->bin.tlsSpace = (info.local_bytes + 0xf) & ~0xfu;
+   if (!compute)
+      return 0;
    if (info.shared_bytes > out->bin.smemSize)
       out->bin.smemSize = info.shared_bytes;
    out->numBarriers = info.barriers;
@@ -247,6 +415,60 @@ hand_over(const struct nvir_shader *shader, struct nv50_ir_prog_info_out *out)
    out->io.globalAccess = 3;
    out->io.fp64 = true;
    return 0;
+}
+
+/* Programs compiled lately: the driver compiles one again when state that it was compiled for comes back, and applications and
+ * Mesa itself make the same ones over and over. A place for each hash; the next program with that hash takes it over. */
+#define KEPT_PROGRAMS 512
+#define KEPT_TEXT_BYTES (64 << 10) /* longer ones are not kept */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kept {
+   int chip;
+   nvir_options options;
+   size_t length;
+   char *text;
+   nvir_shader *shader;
+} kept[KEPT_PROGRAMS];
+
+static struct kept *
+kept_place(int chip, const nvir_options *options, const char *text, size_t length)
+{
+   uint64_t hash = hash_of(text, length) ^ hash_of((const char *)options, sizeof(*options)) ^ (uint64_t)chip << 32;
+   return &kept[(hash ^ hash >> 32) % KEPT_PROGRAMS];
+}
+
+/* Hands over what was made of a text before; false: nothing is kept of it. */
+static bool
+hand_over_kept(const struct nv50_ir_prog_info *info, int chip, const nvir_options *options, const char *text, size_t length,
+               struct nv50_ir_prog_info_out *out, int *result)
+{
+   struct kept *k = kept_place(chip, options, text, length);
+   pthread_mutex_lock(&kept_lock);
+   bool same = k->shader && k->chip == chip && k->length == length && !memcmp(&k->options, options, sizeof(*options)) &&
+               !memcmp(k->text, text, length);
+   if (same)
+      *result = hand_over(info, chip, k->shader, out);
+   pthread_mutex_unlock(&kept_lock);
+   return same;
+}
+
+/* Takes over a shader. */
+static void
+keep(int chip, const nvir_options *options, const char *text, size_t length, nvir_shader *shader)
+{
+   char *copy = length <= KEPT_TEXT_BYTES ? malloc(length) : NULL;
+   if (!copy) {
+      nvir_shader_free(shader);
+      return;
+   }
+   memcpy(copy, text, length);
+   struct kept *k = kept_place(chip, options, text, length);
+   pthread_mutex_lock(&kept_lock);
+   struct kept old = *k;
+   *k = (struct kept) { chip, *options, length, copy, shader };
+   pthread_mutex_unlock(&kept_lock);
+   free(old.text);
+   nvir_shader_free(old.shader);
 }
 
 static int
@@ -261,20 +483,24 @@ compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, s
    nvir_status status;
    int result;
 
+   memset(&options, 0, sizeof(options)); /* compared whole, with what lies between its members */
    nvir_options_init(&options, sizeof(options));
    options.opt_level = info->optLevel;
+   stage_options(info, &options);
+   if (hand_over_kept(info, chip, &options, text, length, out, &result))
+      return result;
    status = nvir_compiler_new(chip, &options, &compiler);
    if (status == NVIR_STATUS_OK) {
       uint32_t language = nir ? NVIR_LANGUAGE_NIR : NVIR_LANGUAGE_TGSI;
       status = nvir_compile(compiler, language, text, length, NULL, nir ? "nir" : "tgsi", &shader, &error);
    }
    if (status == NVIR_STATUS_OK) {
-      result = hand_over(shader, out);
+      result = hand_over(info, chip, shader, out);
+      keep(chip, &options, text, length, shader);
    } else {
       complain(error ? nvir_error_text(error) : "the compiler was called wrongly");
       result = status == NVIR_STATUS_INPUT ? NOT_UNDERSTOOD : NO_CODE;
    }
-   nvir_shader_free(shader);
    nvir_error_free(error);
    nvir_compiler_free(compiler);
    return result;
@@ -335,27 +561,28 @@ static void
 report(const struct nv50_ir_prog_info *info, int chip, uint64_t name, const struct measure *theirs,
        const struct measure *ours)
 {
+   struct totals *t = &totals[info->type];
    pthread_mutex_lock(&totals_lock);
-   totals.failed_theirs += theirs->result != 0;
-   totals.failed_ours += ours->result != 0;
+   t->failed_theirs += theirs->result != 0;
+   t->failed_ours += ours->result != 0;
    if (!theirs->result && !ours->result) {
-      totals.shaders++;
-      totals.instructions[0] += theirs->instructions;
-      totals.instructions[1] += ours->instructions;
-      totals.registers[0] += theirs->registers;
-      totals.registers[1] += ours->registers;
-      totals.bytes[0] += theirs->bytes;
-      totals.bytes[1] += ours->bytes;
-      totals.us[0] += theirs->all_us;
-      totals.us[1] += ours->all_us;
-      totals.text_us += ours->text_us;
+      t->shaders++;
+      t->instructions[0] += theirs->instructions;
+      t->instructions[1] += ours->instructions;
+      t->registers[0] += theirs->registers;
+      t->registers[1] += ours->registers;
+      t->bytes[0] += theirs->bytes;
+      t->bytes[1] += ours->bytes;
+      t->us[0] += theirs->all_us;
+      t->us[1] += ours->all_us;
+      t->text_us += ours->text_us;
    }
    fprintf(settings.log,
-           "nvir compare: %016" PRIx64 " %s %s result %d %d instructions %u %u registers %u %u bytes %u %u "
+           "nvir compare: %016" PRIx64 " %s %s %s result %d %d instructions %u %u registers %u %u bytes %u %u "
            "us %.0f %.0f text %.0f\n",
-           name, chip_name(chip), info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi", theirs->result,
-           ours->result, theirs->instructions, ours->instructions, theirs->registers, ours->registers,
-           theirs->bytes, ours->bytes, theirs->all_us, ours->all_us, ours->text_us);
+           name, chip_name(chip), stage_names[info->type], info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi",
+           theirs->result, ours->result, theirs->instructions, ours->instructions, theirs->registers,
+           ours->registers, theirs->bytes, ours->bytes, theirs->all_us, ours->all_us, ours->text_us);
    pthread_mutex_unlock(&totals_lock);
 }
 
@@ -369,7 +596,7 @@ __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *info, struct nv50_ir_prog
 
    pthread_once(&settings_read, read_settings);
    chip = chip_of(info->target);
-   if (settings.mode == MODE_OFF || info->type != PIPE_SHADER_COMPUTE || chip < 0)
+   if (settings.mode == MODE_OFF || chip < 0)
       return __real_nv50_ir_generate_code(info, out);
 
    ours = compile_ours(info, chip, out, &name);
@@ -408,16 +635,18 @@ __wrap_disk_cache_create(const char *gpu, const char *driver, uint64_t flags)
    return __real_disk_cache_create(gpu, driver, flags);
 }
 
-static nir_shader_compiler_options own_options;
+static nir_shader_compiler_options own_options[PIPE_SHADER_TYPES];
 static pthread_once_t own_options_made = PTHREAD_ONCE_INIT;
 
 /* Mesa's own for these chips, with the fields that nvir has an opinion on: `build` makes a line of each of nvir's constants. */
 static void
 make_own_options(void)
 {
-   nir_shader_compiler_options *options = &own_options;
-   *options = *__real_nv50_ir_nir_shader_compiler_options(NVISA_GF100_CHIPSET, PIPE_SHADER_COMPUTE);
+   for (int type = 0; type < PIPE_SHADER_TYPES; type++) {
+      nir_shader_compiler_options *options = &own_options[type];
+      *options = *__real_nv50_ir_nir_shader_compiler_options(NVISA_GF100_CHIPSET, type);
 #include "nir_options.inc"
+   }
 }
 
 /* What the state tracker lowers before the driver sees a shader. */
@@ -425,8 +654,8 @@ const nir_shader_compiler_options *
 __wrap_nv50_ir_nir_shader_compiler_options(int chipset, uint8_t type)
 {
    pthread_once(&settings_read, read_settings);
-   if (!settings.own_nir || type != PIPE_SHADER_COMPUTE || chip_of(chipset) < 0)
+   if (!settings.own_nir || type >= PIPE_SHADER_TYPES || chip_of(chipset) < 0)
       return __real_nv50_ir_nir_shader_compiler_options(chipset, type);
    pthread_once(&own_options_made, make_own_options);
-   return &own_options;
+   return &own_options[type];
 }

@@ -81,6 +81,9 @@ impl<'a> Compile<'a> {
         self.verify(program, Phase::Ssa, "lowering")?;
         self.session.steps.note("lower", Phase::Ssa, program, &[]);
         self.passes(Stage::Ssa, program)?;
+        if program.interface.is_some() && options.stage.flush_subnormals {
+            program.funcs.values_mut().for_each(lower::flush::run);
+        }
         self.timed("legalise", || {
             program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip))
         })?

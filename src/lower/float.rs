@@ -12,16 +12,34 @@
 use crate::ir::build::Builder;
 use crate::ir::expand::{expand, word};
 use crate::ir::*;
+use crate::options::Options;
 
-/// Lowers a function.
-pub fn run(f: &mut Function) -> bool {
-    let sequence = |i: &Inst| matches!(i.op, Op::Div | Op::Sqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Ldexp);
-    expand(f, sequence, lower)
+/// What becomes of subnormal numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Subnormals {
+    Kept,
+    /// All operations take them for zero.
+    Flushed,
 }
 
-fn lower(b: &mut Builder<'_>, i: &Inst) -> bool {
+impl Subnormals {
+    pub(super) fn of(interface: &Option<Box<Interface>>, options: &Options) -> Subnormals {
+        match interface.is_some() && options.stage.flush_subnormals {
+            true => Subnormals::Flushed,
+            false => Subnormals::Kept,
+        }
+    }
+}
+
+/// Lowers a function.
+pub(super) fn run(f: &mut Function, subnormals: Subnormals) -> bool {
+    let sequence = |i: &Inst| matches!(i.op, Op::Div | Op::Sqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Ldexp);
+    expand(f, sequence, |b, i| lower(b, i, subnormals))
+}
+
+fn lower(b: &mut Builder<'_>, i: &Inst, subnormals: Subnormals) -> bool {
     match (i.op, i.ty) {
-        (Op::Div, Type::F32) => divide(b, i),
+        (Op::Div, Type::F32) => divide(b, i, subnormals),
         (Op::Sqrt, Type::F32) => {
             let mut rsq = i.clone();
             rsq.op = Op::Rsq;
@@ -52,8 +70,8 @@ fn finish(b: &mut Builder<'_>, i: &Inst, mut last: Inst) {
 
 /// a / b. A divisor beyond 2^126 has a subnormal reciprocal, which the special function unit
 /// flushes; it and the dividend are scaled down by 2^-32 then, and up by 2^32 where the divisor is
-/// subnormal.
-fn divide(b: &mut Builder<'_>, i: &Inst) {
+/// subnormal. Where subnormal numbers are flushed, that is what they become.
+fn divide(b: &mut Builder<'_>, i: &Inst, subnormals: Subnormals) {
     let (x, y) = (i.srcs[0], i.srcs[1]);
     if let Some(c) = y.as_imm().map(f32::from_bits)
         && c.is_normal()
@@ -61,6 +79,10 @@ fn divide(b: &mut Builder<'_>, i: &Inst) {
     {
         let r = Src::f32(1.0 / c);
         // Exact for powers of two; within one unit in the last place otherwise.
+        return finish(b, i, Inst::new(Op::Mul, Type::F32).src(x).src(r));
+    }
+    if subnormals == Subnormals::Flushed {
+        let r = b.op1(Op::Rcp, Type::F32, y);
         return finish(b, i, Inst::new(Op::Mul, Type::F32).src(x).src(r));
     }
     let magnitude = |s: Src| Src { mods: SrcMods { neg: false, abs: true, inv: false }, ..s };

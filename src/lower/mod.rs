@@ -10,6 +10,7 @@ pub mod blocks;
 pub mod buffers;
 pub mod f64;
 pub mod float;
+pub(crate) mod flush;
 pub(crate) mod int64;
 pub(crate) mod int_div;
 pub mod lanes;
@@ -214,7 +215,7 @@ fn lower(
                 Step::Split => split::run(f),
                 Step::Atomics => atomics::run(f, chip),
                 Step::IntDiv => int_div::run(f, &mut library),
-                Step::Float => float::run(f),
+                Step::Float => float::run(f, float::Subnormals::of(&interface, options)),
                 Step::F64 => f64::run(f, &mut library),
                 Step::Int64 => int64::run(f, chip),
             };

@@ -95,6 +95,7 @@ const TRIANGLES: StageOptions = StageOptions {
     fragment: None,
     distances: None,
     clip_planes: 0,
+    flush_subnormals: false,
 };
 
 #[test]
@@ -448,7 +449,7 @@ fn clip_planes_and_distances() {
     has(&p, &["mul f32 v v c15[0x120]", "st u32 o[0x2d0 align 16] v"]);
     // The clip vertex itself stays.
     assert_eq!((count(&p, "st u32 o["), interface(&p).properties.clip_planes), (4 + 5, 5));
-    assert_eq!(count(&program(&text("VERTEX", head, &code)), "st u32 o["), 4);
+    assert_eq!(count(&program(&text("VERTEX", head, &code)), "st u32 o["), 4 + 4);
     // What writes distances gets no planes.
     let distances = text("VERTEX", "", &format!("{input}{}{}", store(0, 17, "xyzw"), store(1, 18, "xy")));
     let p = program_with(planes, &distances);
@@ -544,4 +545,267 @@ fn textures_give_the_components_that_are_read() {
     let texture = f.insts_in_order().map(|(_, i)| &f.insts[i]).find(|i| i.op == Op::Tex).expect("a texture");
     let Some(Ext::Tex(t)) = texture.ext.as_deref() else { panic!("what it reads") };
     assert_eq!((t.mask, texture.dsts.len()), (0b1010, 2));
+}
+
+// ---- derefs of inputs and outputs, as state trackers leave them to the driver
+
+/// The program of code with derefs is that of code with offsets.
+fn same(options: StageOptions, stage: &str, head: &str, derefs: &str, offsets: &str) -> Program {
+    let [a, b] = [derefs, offsets].map(|code| program_with(options, &text(stage, head, code)));
+    assert_eq!(code(&a), code(&b));
+    let interfaces = [&a, &b].map(|p| format!("{:?}", interface(p)));
+    assert_eq!(interfaces[0], interfaces[1]);
+    a
+}
+
+#[test]
+fn derefs_are_summed_in_vectors_of_the_variable() {
+    let p = same(
+        StageOptions::default(),
+        "VERTEX",
+        "struct light {\n   dvec3 at;\n   mat2 turn;\n   float power;\n}\n\
+         decl_var shader_in INTERP_MODE_NONE int[4] n (VERT_ATTRIB_GENERIC2.x, 3, 0)\n\
+         decl_var shader_out INTERP_MODE_NONE light[3] l (VARYING_SLOT_VAR4, 1, 0)",
+        "\tvec1 32 ssa_1 = intrinsic load_vertex_id () ()\n\
+         \tvec1 32 ssa_2 = deref_var &n (shader_in int[4]) \n\
+         \tvec1 32 ssa_3 = deref_array &(*ssa_2)[2] (shader_in int) /* &n[2] */\n\
+         \tvec1 32 ssa_4 = intrinsic load_deref (ssa_3) (access=0)\n\
+         \tvec1 32 ssa_5 = deref_var &l (shader_out light[3]) \n\
+         \tvec1 32 ssa_6 = deref_array &(*ssa_5)[1] (shader_out light) \n\
+         \tvec1 32 ssa_7 = deref_struct &ssa_6->power (shader_out float) \n\
+         \tintrinsic store_deref (ssa_7, ssa_4) (wrmask=x /*1*/, access=0)\n\
+         \tvec1 32 ssa_8 = deref_array &(*ssa_5)[ssa_1] (shader_out light) \n\
+         \tvec1 32 ssa_9 = deref_struct &ssa_8->turn (shader_out mat2) \n\
+         \tvec1 32 ssa_10 = deref_array &(*ssa_9)[1] (shader_out vec2) \n\
+         \tvec2 32 ssa_11 = vec2 ssa_4, ssa_1\n\
+         \tintrinsic store_deref (ssa_10, ssa_11) (wrmask=y /*2*/, access=0)",
+        "\tvec1 32 ssa_1 = intrinsic load_vertex_id () ()\n\
+         \tvec1 32 ssa_2 = load_const (0x00000002)\n\
+         \tvec1 32 ssa_4 = intrinsic load_input (ssa_2) (base=3, component=0, io location=17 slots=4)\n\
+         \tvec1 32 ssa_5 = load_const (0x00000009)\n\
+         \tintrinsic store_output (ssa_4, ssa_5) (base=1, wrmask=x, component=0, io location=36 slots=15)\n\
+         \tvec2 32 ssa_11 = vec2 ssa_4, ssa_1\n\
+         \tvec1 32 ssa_6 = load_const (0x00000005)\n\
+         \tvec1 32 ssa_7 = imul ssa_1, ssa_6\n\
+         \tvec1 32 ssa_8 = load_const (0x00000003)\n\
+         \tvec1 32 ssa_9 = iadd ssa_7, ssa_8\n\
+         \tintrinsic store_output (ssa_11, ssa_9) (base=1, wrmask=y, component=0, io location=36 slots=15)",
+    );
+    // Position of a dvec3, two columns, a float; three times.
+    let masks: Vec<_> = interface(&p).outputs.iter().map(|a| a.mask).collect();
+    // The index may lead to any vector.
+    assert_eq!(masks, [15, 3, 3, 3, 3].repeat(3));
+}
+
+#[test]
+fn the_index_of_a_vertex_is_an_operand_of_its_own() {
+    same(
+        TRIANGLES,
+        "TESS_CTRL",
+        "decl_var shader_in INTERP_MODE_NONE vec4[2][32] a (32, 0, 0)\n\
+         decl_var patch shader_out INTERP_MODE_NONE vec4 outer (26.xyzw, 0, 0)\n\
+         decl_var shader_out INTERP_MODE_NONE vec4[3] o (33.xyzw, 1, 0)",
+        "\tvec1 32 ssa_1 = intrinsic load_invocation_id () ()\n\
+         \tvec1 32 ssa_2 = deref_var &a (shader_in vec4[2][32]) \n\
+         \tvec1 32 ssa_3 = deref_array &(*ssa_2)[1] (shader_in vec4[32]) \n\
+         \tvec1 32 ssa_4 = deref_array &(*ssa_3)[ssa_1] (shader_in vec4) \n\
+         \tvec4 32 ssa_5 = intrinsic load_deref (ssa_4) (access=0)\n\
+         \tvec1 32 ssa_6 = deref_var &o (shader_out vec4[3]) \n\
+         \tvec1 32 ssa_7 = deref_array &(*ssa_6)[ssa_1] (shader_out vec4) \n\
+         \tintrinsic store_deref (ssa_7, ssa_5) (wrmask=xyzw /*15*/, access=0)\n\
+         \tvec1 32 ssa_8 = deref_array &(*ssa_6)[2] (shader_out vec4) \n\
+         \tvec4 32 ssa_9 = intrinsic load_deref (ssa_8) (access=0)\n\
+         \tvec1 32 ssa_10 = deref_var &outer (shader_out vec4) \n\
+         \tintrinsic store_deref (ssa_10, ssa_9) (wrmask=xyzw /*15*/, access=0)",
+        "\tvec1 32 ssa_1 = intrinsic load_invocation_id () ()\n\
+         \tvec1 32 ssa_2 = load_const (0x00000001)\n\
+         \tvec1 32 ssa_3 = load_const (0x00000002)\n\
+         \tvec4 32 ssa_5 = intrinsic load_per_vertex_input (ssa_2, ssa_1) (base=0, component=0, io location=32 slots=32)\n\
+         \tintrinsic store_per_vertex_output (ssa_5, ssa_1, ssa_0) (base=1, wrmask=xyzw, component=0, io location=33 slots=1)\n\
+         \tvec4 32 ssa_9 = intrinsic load_per_vertex_output (ssa_3, ssa_0) (base=1, component=0, io location=33 slots=1)\n\
+         \tintrinsic store_output (ssa_9, ssa_0) (base=0, wrmask=xyzw, component=0, io location=26 slots=1)",
+    );
+}
+
+#[test]
+fn inputs_behind_derefs_are_interpolated_as_declared_or_where_the_code_says() {
+    let read = |n: u32, name: &str, ty: &str| {
+        format!(
+            "\tvec1 32 ssa_{n} = deref_var &{name} (shader_in {ty}) \n\
+             \tvec1 32 ssa_{} = intrinsic load_deref (ssa_{n}) (access=0)\n",
+            n + 1
+        )
+    };
+    let sum = "\tvec4 32 ssa_20 = vec4 ssa_2, ssa_4, ssa_6, ssa_8\n";
+    let derefs = format!(
+        "{}{}{}\tvec2 32 ssa_10 = load_const (0x3e800000, 0x3e800000)\n\
+         \tvec1 32 ssa_7 = deref_var &s (shader_in float) \n\
+         \tvec1 32 ssa_8 = intrinsic interp_deref_at_offset (ssa_7, ssa_10) ()\n{sum}\
+         \tvec1 32 ssa_21 = deref_var &color (shader_out vec4) \n\
+         \tintrinsic store_deref (ssa_21, ssa_20) (wrmask=xyzw /*15*/, access=0)",
+        read(1, "s", "float"),
+        read(3, "i", "int"),
+        read(5, "c", "float"),
+    );
+    let load = |n: u32, at: &str, base: u32| {
+        format!(
+            "\tvec1 32 ssa_{n} = intrinsic load_interpolated_input ({at}, ssa_0) (base={base}, component=0, io location={} slots=1)\n",
+            32 + base
+        )
+    };
+    let offsets = format!(
+        "\tvec2 32 ssa_11 = intrinsic load_barycentric_pixel () (interp_mode=0)\n{}\
+         \tvec1 32 ssa_4 = intrinsic load_input (ssa_0) (base=1, component=0, io location=33 slots=1)\n\
+         \tvec2 32 ssa_12 = intrinsic load_barycentric_centroid () (interp_mode=3)\n{}\
+         \tvec2 32 ssa_10 = load_const (0x3e800000, 0x3e800000)\n\
+         \tvec2 32 ssa_13 = intrinsic load_barycentric_at_offset (ssa_10) (interp_mode=0)\n{}{sum}\
+         \tintrinsic store_output (ssa_20, ssa_0) (base=0, wrmask=xyzw, component=0, io location=4 slots=1)",
+        load(2, "ssa_11", 0),
+        load(6, "ssa_12", 2),
+        load(8, "ssa_13", 0),
+    );
+    same(
+        StageOptions::default(),
+        "FRAGMENT",
+        "decl_var shader_in INTERP_MODE_NONE float s (VARYING_SLOT_VAR0.x, 0, 0)\n\
+         decl_var shader_in INTERP_MODE_FLAT int i (VARYING_SLOT_VAR1.x, 1, 0)\n\
+         decl_var centroid shader_in INTERP_MODE_NOPERSPECTIVE float c (VARYING_SLOT_VAR2.x, 2, 0)\n\
+         decl_var shader_out INTERP_MODE_NONE vec4 color (FRAG_RESULT_DATA0.xyzw, 0, 0)",
+        &derefs,
+        &offsets,
+    );
+}
+
+#[test]
+fn of_two_results_at_one_location_the_later_is_the_second_colour() {
+    let p = program(&text(
+        "FRAGMENT",
+        "decl_var shader_out INTERP_MODE_NONE vec4 b (FRAG_RESULT_DATA0.xyzw, 1, 0)\n\
+         decl_var shader_out INTERP_MODE_NONE vec4 a (FRAG_RESULT_DATA0.xyzw, 0, 0)",
+        "\tvec4 32 ssa_1 = load_const (0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000)\n\
+         \tvec1 32 ssa_2 = deref_var &a (shader_out vec4) \n\
+         \tintrinsic store_deref (ssa_2, ssa_1) (wrmask=xyzw /*15*/, access=0)\n\
+         \tvec1 32 ssa_3 = deref_var &b (shader_out vec4) \n\
+         \tintrinsic store_deref (ssa_3, ssa_1) (wrmask=xyzw /*15*/, access=0)",
+    ));
+    let outputs: Vec<_> = interface(&p).outputs.iter().map(|a| a.semantic).collect();
+    assert_eq!(outputs, [Semantic::Color(0), Semantic::Color(1)]);
+}
+
+#[test]
+fn a_clip_vertex_leaves_a_stage_that_another_may_read_it_behind() {
+    let shader = text(
+        "VERTEX",
+        "decl_var shader_out INTERP_MODE_NONE vec4 c (VARYING_SLOT_CLIP_VERTEX.xyzw, 0, 0)",
+        "\tvec4 32 ssa_1 = load_const (0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000)\n\
+         \tvec1 32 ssa_2 = deref_var &c (shader_out vec4) \n\
+         \tintrinsic store_deref (ssa_2, ssa_1) (wrmask=xyzw /*15*/, access=0)",
+    );
+    let stores = |planes: u8| {
+        let options = StageOptions { clip_planes: planes, ..StageOptions::default() };
+        count(&program_with(options, &shader), "st u32 o[0x27")
+    };
+    assert_eq!((stores(0), stores(2)), (4, 0));
+}
+
+#[test]
+fn derefs_that_lead_nowhere_are_refused() {
+    let store = |ty: &str, deref: &str| {
+        error(&text(
+            "VERTEX",
+            &format!("decl_var shader_out INTERP_MODE_NONE {ty} x (VARYING_SLOT_VAR0, 0, 0)"),
+            &format!(
+                "\tvec1 32 ssa_1 = deref_var &x (shader_out {ty}) \n{deref}\
+                 \tintrinsic store_deref (ssa_2, ssa_0) (wrmask=x /*1*/, access=0)"
+            ),
+        ))
+    };
+    let unknown = store("shape", "\tvec1 32 ssa_2 = deref_struct &ssa_1->size (shader_out float) \n");
+    assert!(unknown.contains("the layout of this structure is not in the text"), "{unknown}");
+    let cast = store("float", "\tvec1 32 ssa_2 = deref_cast (float *)ssa_1 (shader_out float) \n");
+    assert!(cast.contains("pointers to inputs and outputs lead to variables"), "{cast}");
+    let copy = error(&text(
+        "VERTEX",
+        "decl_var shader_in INTERP_MODE_NONE vec4[2] a (VERT_ATTRIB_GENERIC0.xyzw, 0, 0)\n\
+         decl_var shader_out INTERP_MODE_NONE vec4[2] b (VARYING_SLOT_VAR0.xyzw, 0, 0)",
+        "\tvec1 32 ssa_1 = deref_var &a (shader_in vec4[2]) \n\
+         \tvec1 32 ssa_2 = deref_var &b (shader_out vec4[2]) \n\
+         \tintrinsic copy_deref (ssa_2, ssa_1) (dst_access=0, src_access=0)",
+    ));
+    assert!(copy.contains("copies of whole inputs and outputs"), "{copy}");
+    // Structures that nest without end, or become more vectors than there are numbers.
+    for (structs, ty) in
+        [("struct ring {\n   ring next;\n   float f;\n}\n", "ring"), ("", "vec4[65536][65536]")]
+    {
+        let step = match ty {
+            "ring" => "\tvec1 32 ssa_2 = deref_struct &ssa_1->f (shader_out float) \n",
+            _ => {
+                "\tvec1 32 ssa_3 = deref_array &(*ssa_1)[1] (shader_out vec4[65536]) \n\
+                  \tvec1 32 ssa_4 = deref_array &(*ssa_3)[1] (shader_out vec4) \n"
+            }
+        };
+        let last = if ty == "ring" { "ssa_2, ssa_0) (wrmask=x" } else { "ssa_4, ssa_5) (wrmask=xyzw" };
+        let message = error(&text(
+            "VERTEX",
+            &format!("{structs}decl_var shader_out INTERP_MODE_NONE {ty} x (VARYING_SLOT_VAR0, 0, 0)"),
+            &format!(
+                "\tvec4 32 ssa_5 = load_const (0x0, 0x0, 0x0, 0x0)\n\tvec1 32 ssa_1 = deref_var &x (shader_out {ty}) \n{step}\
+                 \tintrinsic store_deref ({last}, access=0)"
+            ),
+        ));
+        assert!(message.contains("not in the text") || message.contains("does not say"), "{message}");
+    }
+}
+
+#[test]
+fn what_nobody_reads_may_lie_anywhere() {
+    // Uniforms of subroutines' types, and variables of assembly programs, which have no names.
+    program(&text(
+        "VERTEX",
+        "decl_var uniform INTERP_MODE_NONE getcolor[2] s (0, 0, 0)\n\
+         decl_var uniform INTERP_MODE_NONE vec4[7]  (0, 0, 0)",
+        "\tvec1 32 ssa_1 = deref_var &s (uniform getcolor[2]) \n\
+         \tvec1 32 ssa_2 = deref_array &(*ssa_1)[1] (uniform getcolor) \n\
+         \tvec1 32 ssa_3 = deref_var & (uniform vec4[7]) \n\
+         \tvec4 32 ssa_4 = intrinsic load_uniform (ssa_0) (base=0, range=7, dest_type=float32 /*160*/)",
+    ));
+}
+
+#[test]
+fn a_driver_may_have_subnormal_numbers_flushed() {
+    let shader = text(
+        "FRAGMENT",
+        "decl_var shader_in INTERP_MODE_NONE vec4 v (VARYING_SLOT_VAR0.xyzw, 0, 0)\n\
+         decl_var shader_out INTERP_MODE_NONE vec4 color (FRAG_RESULT_DATA0.xyzw, 0, 0)",
+        "\tvec1 32 ssa_1 = deref_var &v (shader_in vec4) \n\
+         \tvec4 32 ssa_2 = intrinsic load_deref (ssa_1) (access=0)\n\
+         \tvec1 32 ssa_3 = fmul ssa_2.x, ssa_2.y\n\
+         \tvec1 32 ssa_4 = fmax ssa_2.z, ssa_2.w\n\
+         \tvec1 32 ssa_5 = fdiv ssa_2.x, ssa_2.z\n\
+         \tvec1  1 ssa_6 = flt ssa_2.x, ssa_2.w\n\
+         \tvec1 32 ssa_7 = b2f32 ssa_6\n\
+         \tvec4 32 ssa_8 = vec4 ssa_3, ssa_4, ssa_5, ssa_7\n\
+         \tvec1 32 ssa_9 = deref_var &color (shader_out vec4) \n\
+         \tintrinsic store_deref (ssa_9, ssa_8) (wrmask=xyzw /*15*/, access=0)",
+    );
+    for chip in Chip::ALL {
+        let sass = |flush_subnormals: bool| {
+            let stage = StageOptions { flush_subnormals, ..StageOptions::default() };
+            let options = Options { stage, ..Options::default() };
+            let done = Compiler::new(chip)
+                .with_options(options)
+                .compile(&Source::nir(&shader))
+                .expect("it compiles");
+            let text = nvir::image::listing::print(chip, &[done.kernel()], Default::default());
+            text.lines().map(|l| l.trim().to_string()).collect::<Vec<_>>()
+        };
+        let lines = |all: &[String], start: &str| all.iter().filter(|l| l.starts_with(start)).count();
+        let (kept, flushed) = (sass(false), sass(true));
+        assert!(!kept.iter().any(|l| l.contains(".FTZ")), "{chip}: {kept:#?}");
+        // Two products, of which one is the quotient's, and a comparison; what picks a number takes its bits.
+        assert_eq!((lines(&flushed, "FMUL.FTZ"), lines(&flushed, "FMNMX ")), (2, 1), "{chip}: {flushed:#?}");
+        assert!(flushed.iter().any(|l| l.starts_with("FSET") && l.contains(".FTZ")), "{chip}: {flushed:#?}");
+        // The quotient is not scaled.
+        assert!(flushed.len() + 3 < kept.len(), "{chip}: {flushed:#?}");
+    }
 }

@@ -464,6 +464,10 @@ typedef struct nvir_options {
    1 if the coverage mask is that after the early tests.
    */
   uint32_t post_depth_coverage;
+  /*
+   1: a graphics program's arithmetic on single floats takes subnormal numbers for zero, and gives zero for them.
+   */
+  uint32_t flush_subnormals;
 } nvir_options;
 
 /*

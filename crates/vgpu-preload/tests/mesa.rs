@@ -85,14 +85,15 @@ fn client_with_nvir(chip: &str, variables: &[(&str, &str)]) -> Result<String, Fa
     Ok(std::fs::read_to_string(&log).unwrap_or_default())
 }
 
-/// With both compilers: both compile each of the client's programs, from the language that the driver is told to use,
-/// and what ours makes gives the right values.
+/// With both compilers: both compile each of the client's compute shaders, from the language that the driver is told to use,
+/// and what ours makes gives the right values. Programs that the driver makes for itself are TGSI.
 fn compared(chip: &str, language: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
     let log = client_with_nvir(chip, &[&[("NVIR", "compare")], variables].concat())?;
-    let rows: Vec<_> = log.lines().filter(|l| l.starts_with("nvir compare: ")).collect();
-    let form = format!(" {} {language} result 0 0 ", kernel_chip(chip));
-    let total = format!("nvir total: {} shaders", rows.len());
-    if rows.len() >= 8 && rows.iter().all(|r| r.contains(&form)) && log.contains(&total) {
+    let all = || log.lines().filter(|l| l.starts_with("nvir compare: "));
+    let rows: Vec<_> = all().filter(|l| l.contains(" compute ")).collect();
+    let form = format!(" {} compute {language} result 0 0 ", kernel_chip(chip));
+    let total = format!("nvir total: compute {} shaders", rows.len());
+    if all().all(|r| r.contains(" result 0 0 ")) && rows.len() >= 8 && rows.iter().all(|r| r.contains(&form)) && log.contains(&total) {
         return Ok(());
     }
     Err(log.into())
@@ -133,6 +134,30 @@ fn refused(chip: &str) -> Result<(), Failed> {
         Err(failed) => failed.message().unwrap_or_default().to_string(),
     };
     if said.matches("nvir: this is refused").count() == 1 { Ok(()) } else { Err(said.into()) }
+}
+
+/// Eight contexts in eight threads compile and draw at once, with the driver that has nvir in it where it is there.
+fn contexts(chip: &str) -> Result<(), Failed> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("contexts_{chip}"));
+    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
+    cc.arg(root.join("tests/clients/contexts.c")).args(["-lEGL", "-lGLESv2", "-lpthread"]);
+    let out = cc.output().map_err(|e| format!("cc: {e}"))?;
+    if !out.status.success() {
+        return Err(String::from_utf8_lossy(&out.stderr).into_owned().into());
+    }
+    let drivers = mesa_with_nvir().map(|dir| dir.join("dri"));
+    for drivers in [None, drivers.as_ref()].iter().take(1 + usize::from(drivers.is_some())) {
+        let mut command = preloaded(&program, chip)?;
+        command.envs(drivers.map(|dir| ("LIBGL_DRIVERS_PATH", dir)));
+        let out = command.output().map_err(|e| e.to_string())?;
+        let said = String::from_utf8_lossy(&out.stdout);
+        if !out.status.success() || !said.contains("8 contexts, 12 programs each, 0 components wrong") {
+            return Err(format!("{}\n{said}{}", out.status, String::from_utf8_lossy(&out.stderr)).into());
+        }
+    }
+    Ok(())
 }
 
 /// A sample of piglit's compute shader tests, at least 60.
@@ -233,12 +258,16 @@ fn main() -> ExitCode {
         Path::new(RUSTICL).exists() && python_with(PYOPENCL).is_some(),
         "Python with pyopencl and rusticl (pip: pyopencl numpy mako; Debian: mesa-opencl-icd)",
     );
+    let egl = Needed::of(
+        driver.there && Path::new("/usr/include/GLES3/gl3.h").exists(),
+        "OpenGL ES to build with (Debian: libegl-dev libgles-dev)",
+    );
     let nvir = Needed::of(
         mesa_with_nvir().is_some(),
         "Mesa with nvir (contrib/mesa/build, then NVIR_MESA=its folder)",
     );
     type Run = fn(&str) -> Result<(), Failed>;
-    let kinds: [(&str, &[&Needed], Run); 14] = [
+    let kinds: [(&str, &[&Needed], Run); 15] = [
         ("client", &[&driver], |chip| client(chip, &[])),
         ("checked_client", &[&driver], |chip| client(chip, &[("NVIR_VGPU_CHECK", "all")])),
         ("client_on_threads", &[&driver], |chip| client(chip, &[("NVIR_VGPU_THREADS", "0")])),
@@ -253,6 +282,7 @@ fn main() -> ExitCode {
             let mesa = mesa_with_nvir().ok_or("there is no Mesa with nvir")?;
             piglit(chip, &["--mesa".as_ref(), mesa.as_ref()])
         }),
+        ("contexts", &[&driver, &egl], contexts),
         ("clinfo", &[&driver, &rusticl], clinfo),
         ("moderngl", &[&driver, &moderngl], |chip| python(chip, MODERNGL, "moderngl_client.py")),
         ("pyopencl", &[&driver, &pyopencl], |chip| python(chip, PYOPENCL, "pyopencl_client.py")),

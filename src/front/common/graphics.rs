@@ -247,6 +247,13 @@ pub(crate) fn clip_source(interface: &Interface) -> Option<Semantic> {
     [Semantic::ClipVertex, Semantic::Position].into_iter().find(|&s| has(s))
 }
 
+/// Whether an output stays in the shader: a clip vertex leaves the last stage before the rasteriser as clip distances. Which
+/// stage is the last the driver says by the user clip planes; in front of another one it is an attribute like others.
+pub(crate) fn stays(interface: &Interface, semantic: Semantic) -> bool {
+    let last = interface.stage == Stage::Geometry || interface.properties.clip_planes > 0;
+    semantic == Semantic::ClipVertex && interface.stage != Stage::TessControl && last
+}
+
 /// The components of `mask` of what the framebuffer holds at the fragment: a fetch from a multisampled array that the driver
 /// binds.
 pub(crate) fn framebuffer_fetch(b: &mut Builder<'_>, mask: u8) -> List<ValueId, 5> {

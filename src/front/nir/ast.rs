@@ -121,6 +121,10 @@ pub struct Attribute {
     pub patch: bool,
     /// In what is covered of the pixel, or at the sample.
     pub centroid: bool,
+    /// At the sample.
+    pub sample: bool,
+    /// An array whose elements are components that follow one another.
+    pub compact: bool,
 }
 
 /// An initial value.

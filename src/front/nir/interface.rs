@@ -3,12 +3,12 @@
 //! Components of inputs and outputs are those of the variables' types; what accesses touch beyond them is added, and so is
 //! what they name where the text no longer declares it.
 
-use super::ast::{Dest, Function, Node, Place, Shader, Src, Variable};
+use super::ast::{Dest, Function, Node, Place, Shader, Shape, Src, Variable};
 use super::indices::Indices;
 use super::intrinsics::{Io, Kind, System};
 use super::locations::{self, COLOR_EVERYWHERE, EDGE_FLAG};
 use super::names::{self, Interpolation, Mode};
-use super::types::Type;
+use super::types::{Type, TypeId};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::front::common::graphics;
 use crate::ir::{Attribute, Interface, InterpMode};
@@ -34,6 +34,16 @@ pub(super) fn semantic(stage: Stage, input: bool, base: u32, location: u32) -> O
     match (stage, input) {
         (Stage::Vertex, true) => u8::try_from(base).ok().filter(|n| *n < 32).map(Semantic::Generic),
         _ => locations::semantic(stage, input, location).filter(|s| graphics::exists(stage, input, *s)),
+    }
+}
+
+/// Whether an input or output is an array with an element for each vertex of the primitive or patch.
+pub(super) fn is_per_vertex(stage: names::Stage, v: &Variable<'_>) -> bool {
+    match (stage, v.mode) {
+        (names::Stage::TessCtrl, Mode::ShaderIn | Mode::ShaderOut) => !v.io.patch,
+        (names::Stage::TessEval, Mode::ShaderIn) => !v.io.patch,
+        (names::Stage::Geometry, Mode::ShaderIn) => true,
+        _ => false,
     }
 }
 
@@ -163,32 +173,15 @@ impl Reader<'_> {
             _ => return,
         };
         let (Some(location), Some((register, _))) = (v.io.location, v.place) else { return };
-        // Attributes of vertices are arrays of as many as there are vertices.
-        let per_vertex = match self.stage {
-            Stage::TessControl => !v.io.patch,
-            Stage::TessEval => input && !v.io.patch,
-            Stage::Geometry => input,
-            _ => false,
-        };
         let types = &self.shader.types;
         let (ty, vertices) = match types.get(v.ty) {
-            Type::Array { element, len } if per_vertex => (element, len),
+            Type::Array { element, len } if is_per_vertex(self.shader.stage, v) => (element, len),
             _ => (v.ty, 0),
         };
         if self.stage == Stage::TessControl && !input && vertices > 0 {
             let most = &mut self.stages.interface.properties.vertices_out;
             *most = (*most).max(vertices.min(u16::MAX.into()) as u16);
         }
-        let (element, count) = types.flattened(ty);
-        let (vector, count) = match element {
-            Type::Vector(shape, _) => (shape, count),
-            Type::Matrix { columns, column, .. } => (column, count.saturating_mul(columns)),
-            // What the accesses say has to do.
-            _ => return,
-        };
-        let words = u32::from(vector.comps) * if vector.bits == 64 { 2 } else { 1 };
-        let end = u32::from(v.io.component) + words;
-        let slots = end.div_ceil(4).max(1);
         let edge = self.stage == Stage::Vertex && input && location == EDGE_FLAG;
         if edge {
             self.stages.interface.properties.edge_flag = register.min(31) as u8 + 1;
@@ -197,20 +190,26 @@ impl Reader<'_> {
         if everywhere {
             self.stages.interface.properties.color_everywhere = 1;
         }
-        for n in 0..count.saturating_mul(slots).min(64) {
-            let from = if n % slots == 0 { v.io.component } else { 0 };
-            let last = (end - 4 * (n % slots)).min(4);
-            let mask = ((1u8 << last) - 1) & !((1u8 << from) - 1);
-            let location = location.saturating_add(n);
-            let mut semantic = semantic(self.stage, input, register.saturating_add(n), location);
-            if !input && self.dual.contains(&register) {
-                semantic = semantic.map(second_color);
-            }
-            let fragment = self.stage == Stage::Fragment && input;
-            let Some(a) = self.add(input, semantic, mask) else { continue };
-            if fragment {
-                a.mode = mode(v.io.interpolation, a.semantic);
-                a.centroid |= v.io.centroid && a.mode != InterpMode::Flat;
+        let second = !input && self.dual.contains(&register);
+        let mut at = 0u32;
+        for words in parts(self.shader, ty, v.io.compact) {
+            let end = u32::from(v.io.component) + words;
+            for n in 0..end.div_ceil(4).max(1) {
+                let from = if n == 0 { v.io.component } else { 0 };
+                let last = (end - 4 * n).min(4);
+                let mask = ((1u8 << last) - 1) & !((1u8 << from) - 1);
+                let mut semantic =
+                    semantic(self.stage, input, register.saturating_add(at), location.saturating_add(at));
+                at += 1;
+                if second {
+                    semantic = semantic.map(second_color);
+                }
+                let fragment = self.stage == Stage::Fragment && input;
+                let Some(a) = self.add(input, semantic, mask) else { continue };
+                if fragment {
+                    a.mode = mode(v.io.interpolation, a.semantic);
+                    a.centroid |= v.io.centroid && a.mode != InterpMode::Flat;
+                }
             }
         }
     }
@@ -367,6 +366,37 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// The vectors that a variable consists of, each by its words; as many as a stage can have, of those that the text says. What
+/// the accesses say has to do for others.
+fn parts(shader: &Shader<'_>, ty: TypeId, compact: bool) -> Vec<u32> {
+    const MOST: usize = 64;
+    let mut words = Vec::new();
+    let mut rest = vec![ty];
+    // Types without a vector in them are soon at an end, too.
+    for _ in 0..16 * MOST {
+        let Some(ty) = rest.pop().filter(|_| words.len() < MOST) else { break };
+        match shader.types.get(ty) {
+            Type::Vector(shape, _) => words.push(words_of(shape)),
+            Type::Matrix { columns, column, .. } => {
+                words.extend(std::iter::repeat_n(words_of(column), columns as usize));
+            }
+            Type::Array { len, .. } if compact => words.push(len.min(32)),
+            Type::Array { element, len } => rest.extend(std::iter::repeat_n(element, MOST.min(len as usize))),
+            Type::Struct(number) => {
+                rest.extend(shader.structs[number as usize].fields.iter().rev().map(|(ty, _)| *ty));
+            }
+            Type::Opaque { .. } => words.push(2),
+            Type::Unknown => {}
+        }
+    }
+    words.truncate(MOST);
+    words
+}
+
+fn words_of(shape: Shape) -> u32 {
+    u32::from(shape.comps) * if shape.bits == 64 { 2 } else { 1 }
 }
 
 /// The third coordinate of a vertex depends on what its patch is divided into.

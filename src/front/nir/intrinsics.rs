@@ -93,6 +93,32 @@ pub enum Io {
     VertexOutput,
 }
 
+impl Io {
+    /// The name of the intrinsic that loads so.
+    pub(super) fn load_name(self) -> &'static str {
+        match self {
+            Io::Input => "load_input",
+            Io::VertexInput => "load_per_vertex_input",
+            Io::Interpolated => "load_interpolated_input",
+            Io::Output => "load_output",
+            Io::VertexOutput => "load_per_vertex_output",
+        }
+    }
+}
+
+impl Barycentric {
+    /// The name of the intrinsic that makes these coordinates.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Barycentric::Pixel => "load_barycentric_pixel",
+            Barycentric::Centroid => "load_barycentric_centroid",
+            Barycentric::Sample => "load_barycentric_sample",
+            Barycentric::AtSample => "load_barycentric_at_sample",
+            Barycentric::AtOffset => "load_barycentric_at_offset",
+        }
+    }
+}
+
 /// Where in a pixel an input is interpolated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Barycentric {
@@ -121,6 +147,8 @@ pub enum Kind {
     LoadIo(Io),
     StoreIo(Io),
     Barycentric(Barycentric),
+    /// Through a deref, at a place in the pixel.
+    InterpolateDeref(Barycentric),
     /// A fragment, always or where the source holds.
     Discard,
     DiscardIf,
@@ -257,6 +285,9 @@ const ROWS: &[(&str, Kind, Option<Operand>, &[Operand])] = &[
     ("load_barycentric_sample", Kind::Barycentric(Barycentric::Sample), words(2), &[]),
     ("load_barycentric_at_sample", Kind::Barycentric(Barycentric::AtSample), words(2), &[SAMPLE]),
     ("load_barycentric_at_offset", Kind::Barycentric(Barycentric::AtOffset), words(2), &[PIXEL_OFFSET]),
+    ("interp_deref_at_centroid", Kind::InterpolateDeref(Barycentric::Centroid), ANY, &[DEREF]),
+    ("interp_deref_at_sample", Kind::InterpolateDeref(Barycentric::AtSample), ANY, &[DEREF, SAMPLE]),
+    ("interp_deref_at_offset", Kind::InterpolateDeref(Barycentric::AtOffset), ANY, &[DEREF, PIXEL_OFFSET]),
     ("discard", Kind::Discard, None, &[]), ("discard_if", Kind::DiscardIf, None, &[CONDITION]),
     ("demote", Kind::Discard, None, &[]), ("demote_if", Kind::DiscardIf, None, &[CONDITION]),
     ("terminate", Kind::Discard, None, &[]), ("terminate_if", Kind::DiscardIf, None, &[CONDITION]),

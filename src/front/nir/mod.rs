@@ -14,6 +14,7 @@ pub mod indices;
 mod interface;
 #[expect(missing_docs, reason = "variants are NIR's intrinsics")]
 pub mod intrinsics;
+mod io;
 pub mod locations;
 mod lower;
 #[expect(missing_docs, reason = "fields and variants are named as the text has them")]
@@ -33,8 +34,9 @@ use crate::ir::Program;
 
 /// The program of the kernel that is asked for.
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
-    let shader = parse(request.text)?;
+    let mut shader = parse(request.text)?;
     validate::shader(request.text, &shader)?;
+    io::lower(&mut shader)?;
     lower::program(&shader, request)
 }
 

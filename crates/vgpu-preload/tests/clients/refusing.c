@@ -72,3 +72,41 @@ void nvir_error_free(nvir_error *error)
 {
     (void)error;
 }
+
+/* What the glue asks of a shader that has been made: there is none. */
+nvir_status nvir_shader_get_stage(const nvir_shader *shader, nvir_stage_info *info)
+{
+    (void)shader;
+    (void)info;
+    return NVIR_STATUS_USAGE;
+}
+
+nvir_status nvir_shader_get_output(const nvir_shader *shader, uint32_t number, nvir_slot *slot)
+{
+    (void)shader;
+    (void)number;
+    (void)slot;
+    return NVIR_STATUS_USAGE;
+}
+
+nvir_status nvir_shader_get_fixup(const nvir_shader *shader, uint32_t number, nvir_fixup *fixup)
+{
+    (void)shader;
+    (void)number;
+    (void)fixup;
+    return NVIR_STATUS_USAGE;
+}
+
+nvir_status nvir_apply_fixups(uint32_t chip, const nvir_fixup *fixups, uint32_t count, const nvir_state *state, uint64_t *code,
+                              uint32_t code_bytes, uint32_t *header, const uint32_t *colors)
+{
+    (void)chip;
+    (void)fixups;
+    (void)count;
+    (void)state;
+    (void)code;
+    (void)code_bytes;
+    (void)header;
+    (void)colors;
+    return NVIR_STATUS_USAGE;
+}

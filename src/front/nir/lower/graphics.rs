@@ -442,9 +442,7 @@ impl<'a> Lower<'a, '_> {
             let var = self.output_var(semantic, slot.component as u8);
             self.write_kept(var, v);
         }
-        // Clip vertices never leave the shader but as clip distances.
-        let stays = semantic == Semantic::ClipVertex && self.stage() != Stage::TessControl;
-        if fragment || stays {
+        if fragment || graphics::stays(&self.module.stages.interface, semantic) {
             return;
         }
         let vertex = match self.stage() {

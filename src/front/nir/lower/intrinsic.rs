@@ -59,6 +59,10 @@ impl<'a> Lower<'a, '_> {
             Kind::LoadIo(io) => self.load_io(io, &info.name, &dest, srcs, ix),
             Kind::Barycentric(what) => self.barycentric(what, &info.name, &dest, srcs, ix),
             Kind::System(value) => self.system(value, &info.name, &dest),
+            Kind::InterpolateDeref(_) => {
+                self.error(self.span, "only inputs of fragment shaders are interpolated");
+                self.define_undef(&dest);
+            }
             Kind::Subgroup(op) => self.subgroup(op, &dest, srcs, ix),
             Kind::SsboSize | Kind::UboSize => {
                 let space = if info.kind == Kind::SsboSize { Space::Buffer } else { Space::Uniform };

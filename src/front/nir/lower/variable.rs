@@ -60,7 +60,11 @@ impl<'a> Lower<'a, '_> {
             return None;
         };
         let (driver, binding) = var.place.unwrap_or((0, 0));
-        let layout = self.layout(var.ty)?;
+        // Nobody may ask for what is there: uniforms of subroutines' types, for one, are read by their numbers.
+        let Some(layout) = self.module.layouts.of(self.module.shader, var.ty) else {
+            let ty = self.module.shader.types.name(var.ty);
+            return Some(Pointer::Unknown(format!("the layout of type `{ty}` is not in the text").into()));
+        };
         if opaque(&layout) {
             let (ty, format) = (var.ty, var.format);
             return Some(Pointer::Opaque { binding, ty, format, index: Word::Imm(0) });

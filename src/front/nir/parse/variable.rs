@@ -43,7 +43,8 @@ impl<'s> Parser<'s> {
             Some(at) => (&head[..at], Some(&head[at + 2..])),
             None => (head, None),
         };
-        let Some((rest, name)) = words.trim_end().rsplit_once(' ') else {
+        // Assembly programs have variables without a name.
+        let Some((rest, name)) = words.rsplit_once(' ') else {
             return Err(self.cur.expected("a variable's mode, type and name"));
         };
         let Some((qualifiers, ty)) = rest.trim_end().rsplit_once(' ') else {
@@ -69,7 +70,8 @@ impl<'s> Parser<'s> {
             mode,
             Mode::ShaderIn | Mode::ShaderOut | Mode::Uniform | Mode::Ubo | Mode::Ssbo | Mode::Image
         );
-        let (location, component, place) = match place.filter(|_| placed) {
+        let list = place.filter(|_| placed);
+        let (location, component, place) = match list {
             Some(list) => self.place(list)?,
             None => (None, 0, None),
         };
@@ -91,6 +93,8 @@ impl<'s> Parser<'s> {
             interpolation,
             patch: has("patch"),
             centroid: has("centroid") || has("sample"),
+            sample: has("sample"),
+            compact: list.is_some_and(|list| list.trim_end().ends_with(") compact")),
         };
         // Uniforms get their values from outside, and what inline samplers have there is none.
         let stored = matches!(mode, Mode::ShaderTemp | Mode::FunctionTemp | Mode::Shared | Mode::Constant);

@@ -226,6 +226,10 @@ impl<'a> Checker<'a, '_> {
         let Some(deref) = self.deref_of(pointer) else { return };
         let wanted = match self.shader.types.get(deref.ty) {
             Type::Vector(shape, _) => shape,
+            // A handle.
+            Type::Opaque { .. } if deref.modes.has(Mode::ShaderIn) || deref.modes.has(Mode::ShaderOut) => {
+                Shape { bits: 64, comps: 1 }
+            }
             Type::Unknown => return,
             _ => {
                 let name = self.shader.types.name(deref.ty);

@@ -207,8 +207,7 @@ impl Body<'_> {
         if dropped || a.address().is_none() {
             return Ok(());
         }
-        // It never leaves the shader but as clip distances.
-        if a.semantic == stage::Semantic::ClipVertex && self.stage() != Stage::TessControl {
+        if graphics::stays(&self.cx.registers.interface, a.semantic) {
             return Ok(());
         }
         let offset = self.scaled(reg)?;
