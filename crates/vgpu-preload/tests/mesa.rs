@@ -93,7 +93,11 @@ fn compared(chip: &str, language: &str, variables: &[(&str, &str)]) -> Result<()
     let rows: Vec<_> = all().filter(|l| l.contains(" compute ")).collect();
     let form = format!(" {} compute {language} result 0 0 ", kernel_chip(chip));
     let total = format!("nvir total: compute {} shaders", rows.len());
-    if all().all(|r| r.contains(" result 0 0 ")) && rows.len() >= 8 && rows.iter().all(|r| r.contains(&form)) && log.contains(&total) {
+    if all().all(|r| r.contains(" result 0 0 "))
+        && rows.len() >= 8
+        && rows.iter().all(|r| r.contains(&form))
+        && log.contains(&total)
+    {
         return Ok(());
     }
     Err(log.into())

@@ -53,7 +53,8 @@ fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<bool, Trap> {
     let insts = &cx.env.bound.insts[..];
     let step = cx.env.bound.launch.program.code.step();
     loop {
-        let inst = begin(w, insts, at);
+        let inst = &insts[at];
+        advance(w, inst);
         if !matches!(inst.micro, Micro::Sched) {
             execute(cx, w, inst, at)?;
         }
@@ -65,13 +66,11 @@ fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<bool, Trap> {
     }
 }
 
-/// The instruction at which a warp is; the warp is then behind it.
+/// A warp begins the instruction that it is at, and is then behind it.
 #[inline(always)]
-fn begin<'a>(w: &mut Warp, insts: &'a [Inst], at: usize) -> &'a Inst {
-    let inst = &insts[at];
+fn advance(w: &mut Warp, inst: &Inst) {
     w.at = w.pc;
     w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
-    inst
 }
 
 /// The lanes that execute an instruction.
@@ -206,7 +205,7 @@ pub fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     let code = &bound.launch.program.code;
     let Some(at) = code.index(w.pc) else { return Err(bad_pc(w, code.alignment())) };
     let inst = &bound.insts[at];
-    w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
+    advance(w, inst);
     if !matches!(inst.micro, Micro::Sched) {
         execute(cx, w, inst, at)?;
     }
@@ -226,7 +225,7 @@ pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Opt
         return None;
     }
     let mask = w.active & w.pred(inst.guard);
-    (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
+    advance(w, inst);
     if mask != 0 {
         let done = match inst.micro {
             Micro::Flow(_) if inst.sync => return back(w),
@@ -253,7 +252,7 @@ fn back<T>(w: &mut Warp) -> Option<T> {
 pub fn execute_one(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> Result<(), Trap> {
     let bound = cx.env.bound;
     let inst = &bound.insts[at];
-    (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
+    advance(w, inst);
     let mask = lanes_of(w, inst.guard, inst.quad);
     cx.block.steps += 1;
     cx.block.thread_steps += u64::from(mask.count_ones());

@@ -19,7 +19,7 @@ mod vector;
 
 use super::blocks::Blocks;
 use super::frame::{ELSEWHERE, STOP, Status, field};
-use super::host::{Blob, Host, Refused};
+use super::host::{Blob, Budget, Host, Refused};
 use super::liveness::{Liveness, Set};
 use crate::Threads;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -64,7 +64,7 @@ pub(crate) fn compile(code: &Code, roots: &[usize], of: Threads, keep: Keep) -> 
         return Err(Refused::Failed(format!("{length} instructions, more than {MAX_INSTRUCTIONS}")));
     }
     let liveness = Liveness::new(code, &blocks, of);
-    let mut host = Host::new()?;
+    let mut host = Host::new(Budget::PROCESS)?;
     let callback = host.callback();
     let config = host.config();
     let mut context = FunctionBuilderContext::new();
