@@ -1,6 +1,7 @@
 //! Choices of a compile.
 
 use crate::chip::{Chip, LimitError};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How much effort goes into good code.
@@ -71,6 +72,9 @@ pub struct Options {
     pub pointer_align: u32,
     /// Bytes of private memory that a TGSI program addresses itself.
     pub private_bytes: u32,
+    /// Values of SPIR-V's specialisation constants, by `SpecId`; of bools 0 is false. Those that a module does not have are
+    /// ignored, as Vulkan does.
+    pub spec_constants: BTreeMap<u32, u64>,
     /// What is to be known of a graphics stage besides its text.
     pub stage: StageOptions,
     /// Memories whose accesses the program checks itself.
@@ -164,6 +168,7 @@ impl Default for Options {
             work_dim: None,
             pointer_align: 4,
             private_bytes: 0,
+            spec_constants: BTreeMap::new(),
             stage: StageOptions::default(),
             sanitize: Sanitize::default(),
             debug: DebugOptions::default(),

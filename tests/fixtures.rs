@@ -55,8 +55,11 @@ fn interpret(file: &Path) -> Result<(), Failed> {
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders: Vec<PathBuf> =
-        ["tgsi", "nir-fixtures"].map(|d| root.join(d)).into_iter().filter(|d| d.is_dir()).collect();
+    let folders: Vec<PathBuf> = ["tgsi", "nir-fixtures", "spirv-fixtures"]
+        .map(|d| root.join(d))
+        .into_iter()
+        .filter(|d| d.is_dir())
+        .collect();
     let mut files = Vec::new();
     for folder in folders {
         input::walk(&folder, &|f| input::ends_in(f, &["toml", "json"]), &mut files)

@@ -33,6 +33,7 @@ pub(super) fn key(compiler: &Compiler, source: &Source<'_>) -> CacheKey {
         Language::Tgsi => 0,
         Language::Nir => 1,
         Language::Ir => 2,
+        Language::SpirV => 3,
     });
     hash.text(text);
     hash.maybe(entry.as_ref(), |h, e| h.text(e));
@@ -148,6 +149,7 @@ impl Hash {
             work_dim,
             pointer_align,
             private_bytes,
+            spec_constants,
             stage,
             sanitize,
             debug,
@@ -176,6 +178,10 @@ impl Hash {
         self.number((*private_bytes).into());
         self.number((*through_memory).into());
         self.number(inject.map_or(0, |d| d as u64 + 1));
+        self.number(spec_constants.len() as u64);
+        spec_constants
+            .iter()
+            .for_each(|(&id, &value)| [id.into(), value].into_iter().for_each(|n| self.number(n)));
         self.stage(stage);
         self.maybe(passes.as_ref(), |h, passes| {
             h.number(passes.len() as u64);

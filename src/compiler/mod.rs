@@ -56,6 +56,7 @@ use crate::ir::{self, Phase, Program};
 use crate::stage::Stage;
 use crate::{opt, verify};
 use pipeline::Compile;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The languages of sources.
@@ -67,16 +68,33 @@ pub enum Language {
     Nir,
     /// nvir's own intermediate representation.
     Ir,
+    /// The listing of a SPIR-V module ([`front::spirv::listing`]).
+    SpirV,
 }
 
 impl Language {
-    /// By a file name's ending: `.tgsi`, `.nir`, `.ir`.
+    /// By a file name's ending: `.tgsi`, `.nir`, `.ir`, `.spv`.
     pub fn of(path: &Path) -> Option<Language> {
         match crate::input::ending(path)?.as_str() {
             "tgsi" => Some(Language::Tgsi),
             "nir" => Some(Language::Nir),
             "ir" => Some(Language::Ir),
+            "spv" => Some(Language::SpirV),
             _ => None,
+        }
+    }
+
+    /// A file's bytes as the text of a source: of a SPIR-V module its listing, of others what they are.
+    ///
+    /// # Errors
+    /// Why they are none, in a sentence.
+    pub fn text(self, data: &[u8]) -> Result<Cow<'_, str>, String> {
+        match self {
+            // A listing is a text already.
+            Language::SpirV if !data.starts_with(b";") => {
+                front::spirv::listing(data).map(Cow::Owned).map_err(|e| e.to_string())
+            }
+            _ => crate::input::text(data).map(Cow::Borrowed),
         }
     }
 }
@@ -88,8 +106,9 @@ pub struct Source<'a> {
     pub language: Language,
     /// The program.
     pub text: &'a str,
-    /// The kernel: a NIR function's name, or the instruction number of a TGSI BGNSUB. None: TGSI's main code, else its
-    /// only subroutine that is not called; NIR's entry point. IR has one entry.
+    /// The kernel: the name of a NIR function or a SPIR-V entry point, or the instruction number of a TGSI BGNSUB. None:
+    /// TGSI's main code, else its only subroutine that is not called; NIR's entry point; SPIR-V's first that can be
+    /// compiled. IR has one entry.
     pub entry: Option<&'a str>,
     /// What errors call the text; it has no other meaning.
     pub name: &'a str,
@@ -109,6 +128,11 @@ impl<'a> Source<'a> {
     /// IR text, in its first phase.
     pub const fn ir(text: &'a str) -> Source<'a> {
         Source { language: Language::Ir, text, entry: None, name: "shader.ir" }
+    }
+
+    /// The listing of a SPIR-V module, which [`front::spirv::listing`] makes of its bytes.
+    pub const fn spirv(text: &'a str) -> Source<'a> {
+        Source { language: Language::SpirV, text, entry: None, name: "shader.spv" }
     }
 
     /// The same text with another kernel of it.
@@ -243,6 +267,7 @@ impl Compiler {
             Language::Tgsi => front::tgsi::kernels(source.text),
             Language::Nir => front::nir::kernels(source.text),
             Language::Ir => Ok(Vec::new()),
+            Language::SpirV => front::spirv::kernels(source.text),
         });
         kernels.map_err(|d| CompileError::new(d, source))
     }
@@ -267,10 +292,12 @@ impl Compiler {
             stage: self.options.stage,
             sanitize: self.options.sanitize,
             clip_plane_place: (self.graphics_abi.aux_bank, self.graphics_abi.clip_planes),
+            spec_constants: &self.options.spec_constants,
         };
         let program = match source.language {
             Language::Tgsi => front::tgsi::program(&request)?,
             Language::Nir => front::nir::program(&request)?,
+            Language::SpirV => front::spirv::program(&request)?,
             Language::Ir => {
                 let mut program = ir::parse::program(source.text)?;
                 verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;

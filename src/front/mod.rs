@@ -5,11 +5,13 @@
 
 pub(crate) mod common;
 pub mod nir;
+pub mod spirv;
 pub mod tgsi;
 
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::options::{Sanitize, StageOptions};
+use std::collections::BTreeMap;
 
 /// What a front-end needs to know to make a program.
 #[derive(Clone, Debug)]
@@ -20,8 +22,8 @@ pub struct Request<'a> {
     pub chip: Chip,
     /// Where the driver puts what.
     pub abi: &'a Abi,
-    /// The kernel: a NIR function's name, or the instruction number of a TGSI BGNSUB. None: TGSI's main code, else
-    /// its only uncalled subroutine; NIR's entry point.
+    /// The kernel: the name of a NIR function or a SPIR-V entry point, or the instruction number of a TGSI BGNSUB. None:
+    /// TGSI's main code, else its only uncalled subroutine; NIR's entry point; SPIR-V's first that can be compiled.
     pub entry: Option<&'a str>,
     /// What may be assumed of the address of a buffer argument in the kernel input, in bytes: a power of two.
     pub pointer_align: u32,
@@ -34,4 +36,6 @@ pub struct Request<'a> {
     pub sanitize: Sanitize,
     /// Where the driver keeps the planes: the bank, and the offset of the first.
     pub clip_plane_place: (u8, u16),
+    /// Values of SPIR-V's specialisation constants, by `SpecId`; of bools 0 is false.
+    pub spec_constants: &'a BTreeMap<u32, u64>,
 }

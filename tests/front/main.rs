@@ -1,4 +1,4 @@
-//! TGSI and NIR: what is read, what is refused, and what programs become.
+//! TGSI, NIR and SPIR-V: what is read, what is refused, and what programs become.
 
 mod nir_code;
 mod nir_forms;
@@ -8,5 +8,6 @@ mod nir_images;
 mod nir_intrinsics;
 mod nir_parse;
 mod nir_validate;
+mod spirv;
 mod tgsi_opcodes;
 mod tgsi_text;

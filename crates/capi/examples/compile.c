@@ -122,7 +122,8 @@ int main(int argc, char **argv)
            : !strcmp(argv[1], "gk104") ? NVIR_CHIP_GK104 : NVIR_CHIP_GK110;
     const char *ending = strrchr(argv[2], '.');
     uint32_t language = ending && !strcmp(ending, ".nir") ? NVIR_LANGUAGE_NIR
-                      : ending && !strcmp(ending, ".ir") ? NVIR_LANGUAGE_IR : NVIR_LANGUAGE_TGSI;
+                      : ending && !strcmp(ending, ".ir") ? NVIR_LANGUAGE_IR
+                      : ending && !strcmp(ending, ".spv") ? NVIR_LANGUAGE_SPIR_V : NVIR_LANGUAGE_TGSI;
     size_t length;
     char *text = read_file(argv[2], &length);
     if (!text) {

@@ -78,6 +78,10 @@ typedef enum nvir_language {
    nvir's own intermediate representation.
    */
   NVIR_LANGUAGE_IR = 2,
+  /*
+   A SPIR-V module: its bytes, or the listing that the command line writes of it.
+   */
+  NVIR_LANGUAGE_SPIR_V = 3,
 } nvir_language;
 
 /*

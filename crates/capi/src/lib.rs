@@ -12,10 +12,10 @@ pub mod stage;
 mod view;
 
 use compiler::compiler::{Cancel, Language};
-use compiler::diag::{Diagnostic, Fault, Severity, line_column};
+use compiler::diag::{Diagnostic, Diagnostics, Fault, Severity, line_column};
 use compiler::image::{Access, Uses, cubin, listing};
 use compiler::{Chip, CompileError, Compiler, InitRegs, Observer, OptLevel, Options, Shader, Source};
-use memory::{boxed, copied, free, given, place, text, written};
+use memory::{boxed, copied, free, given, list, place, written};
 use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};
 
@@ -62,6 +62,8 @@ pub enum nvir_language {
     Nir = 1,
     /// nvir's own intermediate representation.
     Ir = 2,
+    /// A SPIR-V module: its bytes, or the listing that the command line writes of it.
+    SpirV = 3,
 }
 
 /// What kind of resource a program uses.
@@ -305,7 +307,7 @@ fn chip(number: u32) -> Option<Chip> {
 }
 
 fn language(number: u32) -> Option<Language> {
-    [Language::Tgsi, Language::Nir, Language::Ir].get(number as usize).copied()
+    [Language::Tgsi, Language::Nir, Language::Ir, Language::SpirV].get(number as usize).copied()
 }
 
 /// Nothing may unwind into C. What panics here was not caught by the library, and is a defect.
@@ -400,13 +402,26 @@ pub unsafe extern "C" fn nvir_compile(
 ) -> nvir_status {
     guarded(|| {
         // SAFETY: the caller gives objects of this library, a text of that length, and strings that end in a zero.
-        let (compiler, source, entry, name) =
-            unsafe { (given(compiler), text(source, length), view::string(entry), view::string(name)) };
+        let (compiler, source, entry, name) = unsafe {
+            (given(compiler), list(source.cast(), length), view::string(entry), view::string(name))
+        };
         let (Some(compiler), Some(source), Ok(entry), Ok(name)) = (compiler, source, entry, name) else {
             return nvir_status::Usage;
         };
         let Some(language) = self::language(language) else { return nvir_status::Usage };
-        let source = Source { language, text: source, entry, name: name.unwrap_or("shader") };
+        let text = match language.text(source) {
+            Ok(text) => text,
+            Err(what) if language == Language::SpirV => {
+                let e = CompileError::from(Diagnostics::from(Diagnostic::error(what)));
+                if !error.is_null() {
+                    // SAFETY: the caller gives a place for a pointer.
+                    unsafe { boxed(error, findings(&e, "")) };
+                }
+                return nvir_status::Input;
+            }
+            Err(_) => return nvir_status::Usage,
+        };
+        let source = Source { language, text: &text, entry, name: name.unwrap_or("shader") };
         let cancel = Cancel { flag: None, deadline: compiler.time.map(|t| Instant::now() + t) };
         let made = compiler.compiler.observed(&source, &mut Observer::with_cancel(cancel));
         match made {
@@ -467,13 +482,15 @@ pub unsafe extern "C" fn nvir_cache_key(
     guarded(|| {
         // SAFETY: as for nvir_compile.
         let (compiler, source, entry) =
-            unsafe { (given(compiler), text(source, length), view::string(entry)) };
+            unsafe { (given(compiler), list(source.cast(), length), view::string(entry)) };
         let (Some(compiler), Some(source), Ok(entry), false) = (compiler, source, entry, key.is_null())
         else {
             return nvir_status::Usage;
         };
         let Some(language) = self::language(language) else { return nvir_status::Usage };
-        let made = compiler.compiler.cache_key(&Source { language, text: source, entry, name: "" });
+        // What has no listing compiles to nothing, whatever its key.
+        let Ok(text) = language.text(source) else { return nvir_status::Usage };
+        let made = compiler.compiler.cache_key(&Source { language, text: &text, entry, name: "" });
         // SAFETY: the caller gives 32 bytes.
         unsafe { std::ptr::copy_nonoverlapping(made.0.as_ptr(), key, made.0.len()) };
         nvir_status::Ok

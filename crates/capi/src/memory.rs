@@ -1,7 +1,6 @@
 //! Objects and lists across the boundary.
 
 use crate::{nvir_options, nvir_status};
-use std::ffi::c_char;
 
 /// Gives an object to the caller; without a place for it, it is dropped.
 ///
@@ -74,15 +73,6 @@ pub(crate) unsafe fn written<T>(item: Option<T>, out: *mut T) -> nvir_status {
     // SAFETY: by the caller's promise.
     unsafe { out.write(item) };
     nvir_status::Ok
-}
-
-/// A text of so many bytes, if it is UTF-8.
-///
-/// # Safety
-/// As for [`list`].
-pub(crate) unsafe fn text<'a>(text: *const c_char, bytes: usize) -> Option<&'a str> {
-    // SAFETY: by the caller's promise.
-    std::str::from_utf8(unsafe { list(text.cast::<u8>(), bytes) }?).ok()
 }
 
 /// Writes as much of a structure as the caller has room for.

@@ -94,6 +94,27 @@ fn the_example_compiles_and_says_what_the_library_says() {
 }
 
 #[test]
+fn a_module_goes_in_as_bytes() {
+    let Some(program) = built(&root().join("examples/compile.c"), &[]) else { return };
+    let file = "spirv-fixtures/cf-phi-swap.spv";
+    let out = run(&program, &["gk104", file]);
+    let said = String::from_utf8_lossy(&out.stdout);
+    let data = std::fs::read(root().join("../..").join(file)).expect("part of the project");
+    let text = compiler::front::spirv::listing(&data).expect("a module");
+    let want = compiler::Compiler::new(compiler::Chip::Gk104).compile(&compiler::Source::spirv(&text));
+    let want = want.expect("it compiles");
+    let first = format!("{} bytes, first word {:016x}", want.code_bytes(), want.code[0]);
+    assert!(said.contains(&first), "{said}");
+
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong.spv");
+    std::fs::write(&path, &data[1..]).expect("writable");
+    let out = run(&program, &["gk104", &path.to_string_lossy()]);
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.contains("this is not a SPIR-V module"), "{said}");
+}
+
+#[test]
 fn the_example_says_what_a_graphics_stage_needs() {
     let Some(program) = built(&root().join("examples/compile.c"), &[]) else { return };
     for (chip, name, said_besides) in [

@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// A language or a form of machine code by its name.
     pub(crate) fn parse(name: &str) -> Result<Kind, String> {
-        const ALL: [&str; 7] = ["tgsi", "nir", "ir", "cubin", "hex", "raw", "sass"];
+        const ALL: [&str; 8] = ["tgsi", "nir", "ir", "spv", "cubin", "hex", "raw", "sass"];
         let code = || form_named(name).map(Kind::Code);
         common::language(name).ok().map(Kind::Text).or_else(code).ok_or_else(|| {
             let near = closest(name, &ALL).map_or(String::new(), |n| format!("did you mean `{n}`? "));

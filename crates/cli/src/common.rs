@@ -63,11 +63,14 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ExitCode> {
     input::read_any(path).map_err(|e| fault_in(path, input::why(&e)))
 }
 
-/// The same as text.
+/// The same as text; of a SPIR-V module its listing.
 pub(crate) fn read_text(path: &Path) -> Result<String, ExitCode> {
     let bytes = read_bytes(path)?;
-    let text = input::text(&bytes).map_err(|e| fault_in(path, e))?;
-    Ok(text.to_string())
+    let text = match nvir::front::spirv::is_module(&bytes) {
+        true => Language::SpirV.text(&bytes),
+        false => input::text(&bytes).map(Into::into),
+    };
+    Ok(text.map_err(|e| fault_in(path, e))?.into_owned())
 }
 
 /// A fixture with its source; `-` is a fixture on standard input, whose source is looked for here.
@@ -115,7 +118,7 @@ pub(crate) fn language_of(path: &Path, explicit: Option<Language>) -> Option<Lan
 /// A language on the command line.
 pub(crate) fn language(name: &str) -> Result<Language, String> {
     Language::of(&Path::new("input").with_extension(name))
-        .ok_or_else(|| "unknown language; available: tgsi, nir, ir".to_string())
+        .ok_or_else(|| "unknown language; available: tgsi, nir, ir, spv".to_string())
 }
 
 /// An optimisation level on the command line: 0 to 3.

@@ -31,7 +31,7 @@ use std::process::ExitCode;
   nvir compile shaders/*.tgsi --emit cubin -o out
   nvir compile k.nir --passes dce,fold --emit ir --time-passes")]
 pub(crate) struct Args {
-    /// .tgsi, .nir or .ir text; `-` is standard input
+    /// .tgsi, .nir or .ir text, or a SPIR-V module; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// gf100, gk104 or gk110; also nvc0, nve4, nvf0; sm_20, sm_30, sm_35
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// The input's language, where its name does not tell
-    #[arg(long, value_parser = common::language, value_name = "tgsi|nir|ir")]
+    #[arg(long, value_parser = common::language, value_name = "tgsi|nir|ir|spv")]
     format: Option<Language>,
     /// What to write
     #[arg(long, default_value = "sass", value_name = "FORM", help_heading = "Output")]
@@ -100,6 +100,9 @@ pub(crate) struct Args {
     /// Bytes of private memory that a TGSI program addresses itself
     #[arg(long, default_value_t = 0, value_name = "BYTES", help_heading = "Limits and launch")]
     private_bytes: u32,
+    /// The value of a specialisation constant of SPIR-V, by its SpecId: `ID=NUMBER` (of a float, its bits)
+    #[arg(long, value_name = "ID=NUMBER", value_parser = spec_constant, help_heading = "Limits and launch")]
+    spec: Vec<(u32, u64)>,
     /// Make a program that checks its accesses to these memories itself and reports those that fail: shared, global, private, all or
     /// none, between commas. The driver must provide memory for the report and for shared memory (docs/sanitizer.md)
     #[arg(long, default_value = "none", value_name = "MEMORIES", help_heading = "Limits and launch")]
@@ -202,6 +205,7 @@ fn once(a: &Args) -> ExitCode {
         work_dim: a.work_dim,
         pointer_align: a.pointer_align,
         private_bytes: a.private_bytes,
+        spec_constants: a.spec.iter().copied().collect(),
         stage: a.stage_info.unwrap_or_default(),
         sanitize: a.sanitize,
         debug: DebugOptions {
@@ -238,6 +242,17 @@ fn once(a: &Args) -> ExitCode {
         }
     }
     code
+}
+
+/// `ID=NUMBER`, decimal, negative or with `0x`.
+fn spec_constant(text: &str) -> Result<(u32, u64), String> {
+    let (id, value) = text.split_once('=').ok_or("expected `ID=NUMBER`")?;
+    let id = id.parse().map_err(|_| format!("`{id}` is not a SpecId"))?;
+    let number = match value.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => value.parse::<u64>().ok().or_else(|| value.parse::<i64>().ok().map(|n| n as u64)),
+    };
+    Ok((id, number.ok_or_else(|| format!("`{value}` is not a number of 64 bits"))?))
 }
 
 fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -> ExitCode {

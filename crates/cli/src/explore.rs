@@ -34,7 +34,7 @@ Examples:
   nvir explore k.nir --against k.cubin             NVIDIA's code beside ours
   nvir explore k.tgsi --serve                      compiles again whenever the file is saved")]
 pub(crate) struct Args {
-    /// .tgsi, .nir or .ir text, a fixture, or machine code: .cubin, .sass, words
+    /// .tgsi, .nir or .ir text, a SPIR-V module, a fixture, or machine code: .cubin, .sass, words
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// Where to write the page; `-` is standard output; default: the input's name with .html, in this folder
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT", allow_hyphen_values = true, value_parser = clap::value_parser!(Against))]
     against: Option<Against>,
     /// What the input is, where neither its name nor its contents show it
-    #[arg(long, value_parser = Kind::parse, value_name = "tgsi|nir|ir|cubin|hex|raw|sass")]
+    #[arg(long, value_parser = Kind::parse, value_name = "tgsi|nir|ir|spv|cubin|hex|raw|sass")]
     format: Option<Kind>,
     /// Lower the register limit, spilling as needed
     #[arg(long, value_name = "N")]

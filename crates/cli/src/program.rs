@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Whether a file is a program by its name: text that is compiled, or machine code.
 pub(crate) fn is_program(path: &Path) -> bool {
-    Language::of(path).is_some() || input::ends_in(path, &["sass", "cubin", "hex", "spv"])
+    Language::of(path).is_some() || input::ends_in(path, &["sass", "cubin", "hex"])
 }
 
 /// What a command that reads fixtures says of a program.
@@ -74,8 +74,8 @@ impl Program {
         let mut guessed = false;
         let code = match Language::of(path) {
             Some(language) => {
-                let text = input::text(&data).map_err(fault)?;
-                let source = Source { language, text, entry, name: &path.to_string_lossy() };
+                let text = language.text(&data).map_err(fault)?;
+                let source = Source { language, text: &text, entry, name: &path.to_string_lossy() };
                 let front = |stage: StageOptions| {
                     Compiler::new(chip).with_options(Options { stage, ..Options::default() }).front(&source)
                 };
@@ -125,7 +125,6 @@ impl Program {
                 Ok(Code::Sass { chip: assembly.chip, block: kernel.block_size })
             }
             Some("hex") => Ok(Code::Words),
-            Some("spv") => Err(fault("SPIR-V is not implemented".into())),
             _ => Err(fault("unknown file type: .tgsi, .nir, .ir, .sass, .hex or .cubin is expected".into())),
         }
     }

@@ -159,12 +159,14 @@ pub(crate) fn run(a: Args) -> ExitCode {
     if let Some(e) = limits.iter().find_map(|&limit| compiler(limit).check().err()) {
         return common::usage(e);
     }
-    let files = match common::find(&a.paths, ".tgsi or .nir file", &|f| input::ends_in(f, &["tgsi", "nir"])) {
+    let files = match common::find(&a.paths, ".tgsi, .nir or .spv file", &|f| {
+        input::ends_in(f, &["tgsi", "nir", "spv"])
+    }) {
         Ok(f) => f,
         Err(code) => return code,
     };
     if let Some(other) = files.iter().find(|f| Language::of(f).is_none()) {
-        return common::fault_in(other, "expected a .tgsi, .nir or .ir file, or a folder");
+        return common::fault_in(other, "expected a .tgsi, .nir, .spv or .ir file, or a folder");
     }
     if let Err(code) = output::not_an_input(a.output.as_deref(), &files) {
         return code;
@@ -198,9 +200,9 @@ pub(crate) fn run(a: Args) -> ExitCode {
 /// The names of a file's kernels; none where it has no names or cannot be read, which its row then says.
 fn kernels(file: &Path, compiler: &Compiler) -> Option<Vec<String>> {
     let bytes = input::read(file).ok()?;
-    let text = input::text(&bytes).ok()?;
-    let names =
-        compiler.kernels(&Source { language: Language::of(file)?, text, entry: None, name: "" }).ok()?;
+    let language = Language::of(file)?;
+    let text = language.text(&bytes).ok()?;
+    let names = compiler.kernels(&Source { language, text: &text, entry: None, name: "" }).ok()?;
     Some(names).filter(|n| !n.is_empty())
 }
 
@@ -213,12 +215,14 @@ fn measure(job: &Job, compiler: &Compiler, repeat: u32) -> Row {
         Ok(b) => b,
         Err(e) => return failed(e.to_string()),
     };
-    let text = match input::text(&bytes) {
+    let Some(language) = Language::of(&file) else {
+        return failed("neither .tgsi, .nir, .ir nor .spv".into());
+    };
+    let text = match language.text(&bytes) {
         Ok(t) => t,
         Err(e) => return failed(e),
     };
-    let Some(language) = Language::of(&file) else { return failed("neither .tgsi, .nir nor .ir".into()) };
-    let source = Source { language, text, entry: entry.as_deref(), name: &input };
+    let source = Source { language, text: &text, entry: entry.as_deref(), name: &input };
     let mut times = Vec::new();
     let mut result = Err(String::new());
     for _ in 0..repeat {
@@ -228,7 +232,7 @@ fn measure(job: &Job, compiler: &Compiler, repeat: u32) -> Row {
         result = shader.map_err(|e| {
             let d = e.diagnostics();
             let place = d.list.first().and_then(|d| d.primary.as_ref()).map_or(String::new(), |(span, _)| {
-                let (line, column) = nvir::diag::line_column(text, span.start);
+                let (line, column) = nvir::diag::line_column(&text, span.start);
                 format!("{line}:{column}: ")
             });
             format!("{place}{}", d.to_string().replace('\n', "; "))

@@ -268,7 +268,7 @@ fn tests_that_check_nothing_are_refused_or_warned_about() {
     }
     let empty = dir.join("empty");
     std::fs::create_dir_all(empty.join("deeper")).expect("a folder");
-    for (name, what) in [("test", "fixture"), ("interp", "fixture"), ("stats", ".tgsi or .nir file")] {
+    for (name, what) in [("test", "fixture"), ("interp", "fixture"), ("stats", ".tgsi, .nir or .spv file")] {
         assert_error(&[name, empty.to_str().expect("text")], 1, &format!("no {what} below"));
     }
 
@@ -450,7 +450,7 @@ fn names_and_first_bytes_do_not_matter_where_they_mean_nothing() {
     assert_eq!(nvir(&["interp", &marked]).code, Some(0));
     std::fs::write(dir.join("wide.tgsi"), b"\xff\xfeC\0").expect("it can be written");
     assert_error(&["compile", dir.join("wide.tgsi").to_str().expect("text")], 1, "UTF-16");
-    assert_error(&["stats", &good], 1, "expected a .tgsi, .nir or .ir file");
+    assert_error(&["stats", &good], 1, "expected a .tgsi, .nir, .spv or .ir file");
 }
 
 #[test]
@@ -706,4 +706,21 @@ fn what_cannot_be_linked_is_told_by_status_and_name() {
         "source = \"a.cubin\"\n[[tests]]\nname = \"t\"\ngrid = [1, 1, 1]\nblock = [1, 1, 1]\n",
     );
     assert_error(&["run", &fixture], 1, "`nvir link` makes a kernel of them");
+}
+
+#[test]
+fn a_module_is_compiled_by_its_entry_point_and_shows_the_lines_of_its_source() {
+    let module = |name: &str| format!("{}/../../spirv-fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let many = module("multi-entry.spv");
+    assert_error(&["compile", &many, "-e", "nobody"], 1, "no entry point `nobody`");
+    assert_error(&["compile", &many, "-e", "first"], 1, "Vertex are not supported");
+    assert_error(&["compile", &many, "--spec", "three=1"], 2, "not a SpecId");
+    let named = nvir(&["compile", &many, "-e", "third", "--emit", "sass"]);
+    assert_eq!((named.code, named.out.contains("EXIT;")), (Some(0), true), "{}", named.err);
+    assert_eq!(nvir(&["compile", &many, "--emit", "sass"]).out, named.out);
+    let sized = module("spec-workgroup-size.spv");
+    assert_error(&["compile", &sized, "--spec", "0=0"], 1, "at least 1");
+    assert_eq!(nvir(&["compile", &sized, "--spec", "0=0x20", "--emit", "sass"]).code, Some(0));
+    let profile = nvir(&["run", &module("groups-debug.json"), "-t", "gk110", "--opt", "0", "--profile"]);
+    assert!(profile.out.contains("köln/α.comp:11"), "{}{}", profile.out, profile.err);
 }

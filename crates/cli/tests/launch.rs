@@ -150,7 +150,7 @@ fn what_is_wrong_with_a_launch_is_named() {
         ("scale.tgsi --ssbo 0=u32[4] --ssbo 0=u32[4]", 1, "`ssbo0` is given twice"),
         ("add.ir --arg buffer:x", 1, "no buffer `x` comes before"),
         ("scale.tgsi --block 2048", 1, "2048"),
-        ("m.spv --grid 1", 1, "SPIR-V is not implemented"),
+        ("m.spv --grid 1", 1, "the header of a SPIR-V module has five words"),
         ("v.tgsi --grid 1", 1, "nvir new v.tgsi"),
         ("none.tgsi --grid 1", 1, "none.tgsi: file not found"),
     ] {

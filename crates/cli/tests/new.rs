@@ -73,7 +73,7 @@ fn what_can_not_be_written_is_refused_before_anything_is() {
         ),
         (&["new", "k.tgsi", "-o", "k.json"], 2, "ends in .toml"),
         (&["new", "k.tgsi", "-e", "7", "-o", "e.toml"], 1, "7"),
-        (&["new", "m.spv"], 1, "m.spv: SPIR-V is not implemented"),
+        (&["new", "m.spv"], 1, "the header of a SPIR-V module has five words"),
         (&["new", "s.sass"], 1, "machine code does not say what it needs"),
         (&["new", "broken.nir"], 1, "error: "),
         (&["new", "none.nir"], 1, "none.nir: file not found"),

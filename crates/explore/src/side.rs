@@ -66,8 +66,8 @@ impl Side {
         let by_name = || Language::of(path).filter(|_| asked.form.is_none());
         match asked.language.or_else(by_name) {
             Some(language) => {
-                let text = input::text(&data).map_err(|e| Failed::file(path, e))?;
-                Side::compile(asked, language, text)
+                let text = language.text(&data).map_err(|e| Failed::file(path, e))?;
+                Side::compile(asked, language, &text)
             }
             None => Side::read(asked, &data),
         }
@@ -228,5 +228,6 @@ fn language_name(language: Language) -> &'static str {
         Language::Tgsi => "TGSI",
         Language::Nir => "NIR",
         Language::Ir => "IR",
+        Language::SpirV => "SPIR-V",
     }
 }

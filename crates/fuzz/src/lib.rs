@@ -86,6 +86,8 @@ targets! {
         "mutated TGSI: a result or a diagnostic with a place";
     "mutants-nir" 1500 "accepted" mutation::programs::nir, mutation::programs::nir_input:
         "mutated NIR";
+    "mutants-spirv" 1500 "accepted" mutation::programs::spirv, mutation::programs::spirv_input:
+        "mutated SPIR-V modules";
     "mutants-ir" 2500 "valid" mutation::programs::ir, mutation::programs::ir_input:
         "mutated IR";
     "mutants-sass" 2000 "assembled" mutation::code::sass, mutation::code::sass_input:

@@ -46,6 +46,7 @@ targets! {
     engines "engines"
     mutants_tgsi "mutants-tgsi"
     mutants_nir "mutants-nir"
+    mutants_spirv "mutants-spirv"
     mutants_ir "mutants-ir"
     mutants_sass "mutants-sass"
     mutants_cubin "mutants-cubin"

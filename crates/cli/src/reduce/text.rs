@@ -19,6 +19,8 @@ impl Text {
             Language::Tgsi => "#",
             Language::Nir => "//",
             Language::Ir => ";",
+            // Lines are instructions, all of them.
+            Language::SpirV => "\0",
         };
         let kept = text.lines().map(str::trim_end).filter(|l| {
             !(l.trim().is_empty() || l.trim_start().starts_with(comment) && language != Language::Tgsi)
@@ -124,6 +126,7 @@ impl Text {
             Language::Nir => nir(line),
             Language::Ir => ir(line),
             Language::Tgsi => tgsi(line),
+            Language::SpirV => Vec::new(),
         };
         forms.into_iter().filter(|f| f != line).collect()
     }

@@ -1,8 +1,9 @@
-//! Mutants of everything that is read: TGSI, NIR, IR, SASS text, fixtures, cubins. Whatever is done to an input, there
+//! Mutants of everything that is read: TGSI, NIR, SPIR-V, IR, SASS text, fixtures, cubins. Whatever is done to an input, there
 //! is a result or a diagnostic, soon and in bounded memory: never a panic, nor an error that the library reports of itself.
 
 pub(crate) mod code;
 pub(crate) mod fixtures;
+pub(crate) mod module;
 pub(crate) mod mutate;
 pub(crate) mod programs;
 mod seeds;

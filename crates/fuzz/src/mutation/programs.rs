@@ -1,6 +1,7 @@
-//! Programs as text: TGSI, NIR, IR. What compiles also runs, in the emulator and under the interpreter.
+//! Programs: TGSI, NIR, SPIR-V, IR. What compiles also runs, in the emulator and under the interpreter.
 
 use super::Seeds;
+use super::module;
 use super::mutate::{self, Grammar};
 use super::seeds::{self, Seed};
 use crate::own_fault;
@@ -610,6 +611,9 @@ static NIR_SEEDS: Seeds<Seed<String>> = Seeds::new(
     |a, b, r| mutate::text(&a.data, &b.data, &NIR_GRAMMAR, r).into_bytes(),
 );
 
+static SPIRV_SEEDS: Seeds<Seed<Vec<u8>>> =
+    Seeds::new("spv", seeds::modules, |a, b, r| module::module(&a.data, &b.data, r));
+
 static IR_SEEDS: Seeds<Seed<String>> =
     Seeds::new("ir", seeds::ir, |a, b, r| mutate::text(&a.data, &b.data, &IR_GRAMMAR, r).into_bytes());
 
@@ -619,6 +623,10 @@ pub(crate) fn tgsi_input(case: u64) -> (Vec<u8>, &'static str) {
 
 pub(crate) fn nir_input(case: u64) -> (Vec<u8>, &'static str) {
     NIR_SEEDS.input(case)
+}
+
+pub(crate) fn spirv_input(case: u64) -> (Vec<u8>, &'static str) {
+    SPIRV_SEEDS.input(case)
 }
 
 pub(crate) fn ir_input(case: u64) -> (Vec<u8>, &'static str) {
@@ -633,21 +641,27 @@ pub(crate) fn nir(case: u64, tally: &mut Tally) -> Result<(), String> {
     front(Language::Nir, &NIR_SEEDS, case, tally)
 }
 
-fn front(
-    language: Language,
-    seeds: &Seeds<Seed<String>>,
-    case: u64,
-    tally: &mut Tally,
-) -> Result<(), String> {
+pub(crate) fn spirv(case: u64, tally: &mut Tally) -> Result<(), String> {
+    front(Language::SpirV, &SPIRV_SEEDS, case, tally)
+}
+
+fn front<T>(language: Language, seeds: &Seeds<Seed<T>>, case: u64, tally: &mut Tally) -> Result<(), String> {
     let (mutant, mut r) = seeds.mutant(case);
     let fixture = &seeds.all()[mutant.seed].fixture;
-    let text = mutant.text();
+    let Ok(text) = language.text(&mutant.data) else {
+        tally.count("refused");
+        return Ok(());
+    };
+    let text = text.as_ref();
     let chip = *r.of_list(&Chip::ALL);
     let entry = fixture.kernel.as_ref().map(|k| k.to_string());
     let entry = entry.as_deref().filter(|_| !r.one_in(8));
+    let given = if language == Language::SpirV { r.below(3) } else { 0 };
+    let spec_constants = (0..given).map(|id| (id as u32, r.word() >> r.below(64))).collect();
     let options = Options {
         pointer_align: *r.of_list(&[1, 4, 16, 65536]),
         private_bytes: *r.of_list(&[0, 0, 16, 4096]),
+        spec_constants,
         stage: seeds::stage(fixture),
         ..Options::default()
     };

@@ -8,6 +8,7 @@ use nvir::input::walk;
 use nvir::{Chip, isa};
 use nvir_fixture::format::Fixture;
 use nvir_fixture::run::Loaded;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Larger inputs take long and are the same otherwise.
@@ -92,6 +93,22 @@ pub(super) fn programs(ending: &str) -> Vec<Seed<String>> {
         all.push(Seed { data: text.to_string(), fixture: launch(ending) });
     }
     all
+}
+
+/// SPIR-V modules with the fixture that names them, if there is one.
+pub(super) fn modules() -> Vec<Seed<Vec<u8>>> {
+    const FOLDER: &[&str] = &["spirv-fixtures"];
+    let read = |path: PathBuf| {
+        let fixture = Fixture::read(&path).ok()?;
+        Some((path.parent()?.join(&fixture.source), fixture))
+    };
+    let fixtures: BTreeMap<PathBuf, Fixture> =
+        files(FOLDER, &["toml", "json"]).into_iter().filter_map(read).collect();
+    let seed = |path: &PathBuf| Seed {
+        data: std::fs::read(path).expect("readable"),
+        fixture: fixtures.get(path).cloned().unwrap_or_else(|| launch("spv")),
+    };
+    files(FOLDER, &["spv"]).iter().map(seed).collect()
 }
 
 /// What the fixture says of the stage where the text does not; most NIR of tessellation needs it.

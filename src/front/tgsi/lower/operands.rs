@@ -432,6 +432,7 @@ mod tests {
             stage: Default::default(),
             sanitize: Default::default(),
             clip_plane_place: (15, 0x120),
+            spec_constants: &Default::default(),
         };
         tgsi::program(&request).expect("valid text").to_string()
     }

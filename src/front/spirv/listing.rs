@@ -1,0 +1,210 @@
+//! Modules as text: a line an instruction, in assembly, with its words behind a semicolon.
+//!
+//! ```text
+//! ; SPIR-V 1.0 ; 07230203 00010000 00080001 0000001c 00000000
+//! OpCapability Shader ; 00020011 00000001
+//! %gid = OpVariable %6 Input ; 0004003b 00000006 00000007 00000001
+//! ```
+//!
+//! This is what the compiler reads, since it has all that the module has, in an order of bytes of its own; errors, remarks,
+//! faults and profiles show its lines, which name things as `OpName` does and say the source's file and line where `OpLine`
+//! does. What is not a known instruction is a line of words alone.
+
+use super::grammar::{self, Operand};
+use super::read::{HEADER, MAGIC};
+use rustc_hash::FxHashMap;
+use spirv::Op;
+use std::fmt::Write;
+
+/// Why bytes have no listing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoModule {
+    /// It begins in neither order of bytes with the magic number.
+    #[error("this is not a SPIR-V module: it does not begin with 0x07230203")]
+    Magic,
+    /// Bytes are left over.
+    #[error("a SPIR-V module consists of words of four bytes; this one ends within one")]
+    Bytes,
+    /// Spans of the listing have 32 bits.
+    #[error("the module is longer than 64 MiB")]
+    Long,
+}
+
+/// Whether bytes begin as a module does, in either order of bytes.
+pub fn is_module(data: &[u8]) -> bool {
+    data.first_chunk().is_some_and(|&b| u32::from_le_bytes(b) == MAGIC || u32::from_be_bytes(b) == MAGIC)
+}
+
+/// A string, and how many words it takes.
+pub(super) fn string(words: &[u32]) -> (String, usize) {
+    let len = grammar::string_words(words).unwrap_or(words.len());
+    let mut bytes: Vec<u8> = words[..len].iter().flat_map(|w| w.to_le_bytes()).collect();
+    bytes.truncate(bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()));
+    (String::from_utf8_lossy(&bytes).into_owned(), len)
+}
+
+/// What the lines of a listing know of those before them.
+#[derive(Default)]
+struct Names {
+    names: FxHashMap<u32, String>,
+    strings: FxHashMap<u32, String>,
+    /// Integer types of 64 bits, and values of these.
+    wide: rustc_hash::FxHashSet<u32>,
+}
+
+/// The listing of a module.
+pub fn listing(data: &[u8]) -> Result<String, NoModule> {
+    /// A line is up to eight times as long as its words.
+    const LONGEST: usize = 64 << 20;
+    if !is_module(data) {
+        return Err(NoModule::Magic);
+    }
+    if data.len() > LONGEST {
+        return Err(NoModule::Long);
+    }
+    let (chunks, []) = data.as_chunks::<4>() else { return Err(NoModule::Bytes) };
+    let order = if data.starts_with(&MAGIC.to_le_bytes()) { u32::from_le_bytes } else { u32::from_be_bytes };
+    let words: Vec<u32> = chunks.iter().map(|&b| order(b)).collect();
+    let mut names = Names::default();
+    instructions(&words, |op, inst| names.note(op, inst));
+    let mut out = String::with_capacity(data.len() * 6);
+    let header = &words[..HEADER.min(words.len())];
+    let version = header.get(1).map_or([0; 4], |w| w.to_le_bytes());
+    let _ = write!(out, "; SPIR-V {}.{} ", version[2], version[1]);
+    hex(&mut out, header);
+    let mut place = String::new();
+    instructions(&words, |op, inst| {
+        names.line(op, inst, &mut out);
+        match op {
+            Some(Op::Line) if inst.len() > 3 => {
+                let file = names.strings.get(&inst[1]).map_or("", String::as_str);
+                place = format!("; {}:{} ", visible(file), inst[2]);
+            }
+            Some(Op::NoLine | Op::Function | Op::FunctionEnd) => place.clear(),
+            Some(Op::Branch | Op::BranchConditional | Op::Switch | Op::Return | Op::ReturnValue) => {
+                out.push_str(&place);
+                place.clear();
+            }
+            _ => out.push_str(&place),
+        }
+        hex(&mut out, inst);
+    });
+    Ok(out)
+}
+
+fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || c == ';' { '.' } else { c }).take(200).collect()
+}
+
+fn hex(out: &mut String, words: &[u32]) {
+    out.push(';');
+    for w in words {
+        let _ = write!(out, " {w:08x}");
+    }
+    out.push('\n');
+}
+
+/// Calls `f` with each instruction: its opcode, if it is known, and its words, as many as there are.
+fn instructions(words: &[u32], mut f: impl FnMut(Option<Op>, &[u32])) {
+    let mut at = HEADER;
+    while at < words.len() {
+        let count = ((words[at] >> 16) as usize).clamp(1, words.len() - at);
+        f(Op::from_u32(words[at] & 0xffff), &words[at..at + count]);
+        at += count;
+    }
+}
+
+impl Names {
+    fn note(&mut self, op: Option<Op>, inst: &[u32]) {
+        match op {
+            Some(Op::Name) if inst.len() > 2 => {
+                let (name, _) = string(&inst[2..]);
+                let plain = |c: char| c.is_ascii_alphanumeric() || "_.()$".contains(c);
+                if !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
+                    self.names.insert(inst[1], name);
+                }
+            }
+            Some(Op::String) if inst.len() > 2 => {
+                self.strings.insert(inst[1], string(&inst[2..]).0);
+            }
+            Some(Op::TypeInt) if inst.get(2) == Some(&64) => {
+                self.wide.insert(inst[1]);
+            }
+            Some(op) => {
+                let pattern = grammar::operands(op).unwrap_or_default();
+                if pattern.starts_with('t') && inst.len() > 2 && self.wide.contains(&inst[1]) {
+                    self.wide.insert(inst[2]);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn id(&self, id: u32, out: &mut String) {
+        // A name may be another id's number or name, so both are said.
+        let _ = match self.names.get(&id) {
+            Some(name) => write!(out, "%{name}.{id} "),
+            None => write!(out, "%{id} "),
+        };
+    }
+
+    /// An instruction without its words.
+    fn line(&self, op: Option<Op>, inst: &[u32], out: &mut String) {
+        let known = op.and_then(|op| grammar::operands(op).map(|pattern| (op, pattern)));
+        let Some((op, pattern)) = known else {
+            let _ = match op {
+                Some(op) => write!(out, "Op{op:?} "),
+                None => write!(out, "opcode {} ", inst[0] & 0xffff),
+            };
+            return;
+        };
+        let (typed, named) = grammar::results(pattern);
+        let operands = &inst[1..];
+        let mut rest = pattern;
+        let mut skip = 0;
+        if named {
+            skip = usize::from(typed) + 1;
+            if let Some(&id) = operands.get(skip - 1) {
+                self.id(id, out);
+                out.push_str("= ");
+            }
+            rest = &pattern[skip..];
+        }
+        let _ = write!(out, "Op{op:?} ");
+        if typed && let Some(&ty) = operands.first() {
+            self.id(ty, out);
+        }
+        let operands = operands.get(skip..).unwrap_or_default();
+        let wide = op == Op::Switch && operands.first().is_some_and(|id| self.wide.contains(id));
+        let mut index = 0;
+        // Of what does not fit the grammar, what fits is shown.
+        let _ = grammar::walk(rest, operands, if wide { 2 } else { 1 }, |operand| {
+            match operand {
+                Operand::Id(id) => self.id(id, out),
+                Operand::Literal(x) => literal(op, index, x, out),
+                Operand::Text { at, len } => {
+                    let _ = write!(out, "\"{}\" ", visible(&string(&operands[at..at + len]).0));
+                }
+            }
+            index += 1;
+        });
+    }
+}
+
+/// A literal; some by their names, by which operand it is.
+fn literal(op: Op, index: u32, x: u32, out: &mut String) {
+    let name = match (op, index) {
+        (Op::Capability, _) => spirv::Capability::from_u32(x).map(|e| format!("{e:?}")),
+        (Op::Variable | Op::TypePointer, 0) => spirv::StorageClass::from_u32(x).map(|e| format!("{e:?}")),
+        (Op::EntryPoint, 0) => spirv::ExecutionModel::from_u32(x).map(|e| format!("{e:?}")),
+        (Op::Decorate, 1) | (Op::MemberDecorate, 2) => {
+            spirv::Decoration::from_u32(x).map(|e| format!("{e:?}"))
+        }
+        (Op::SpecConstantOp, 0) => Op::from_u32(x).map(|e| format!("{e:?}")),
+        _ => None,
+    };
+    let _ = match name {
+        Some(name) => write!(out, "{name} "),
+        None => write!(out, "{x} "),
+    };
+}

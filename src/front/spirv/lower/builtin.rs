@@ -1,0 +1,84 @@
+//! What the launch gives: inputs that are decorated `BuiltIn`.
+
+use super::{Lower, R};
+use crate::front::common::emit::value::{Comp, Word};
+use crate::ir::{Cond, Op, Sv, Type};
+use spirv::BuiltIn;
+
+impl Lower<'_, '_> {
+    /// A built-in input as a type, or one of its components.
+    pub(super) fn built_in(&mut self, b: BuiltIn, part: Option<Comp>, ty: u32) -> R<Vec<Comp>> {
+        let shape = self.shape_of(ty)?;
+        let words = self.built_in_words(b)?;
+        let words = match part {
+            None => words,
+            Some(index) => match index.as_const() {
+                // Beyond the last, any.
+                Some(n) => vec![words.get(n as usize).copied().unwrap_or(words[0])],
+                None => {
+                    let mut chosen = words[0];
+                    for (n, &w) in words.iter().enumerate().skip(1) {
+                        let p = self.e.cmp(Cond::Eq, Type::U32, index.word(), n as u32);
+                        chosen = self.e.select(p, w, chosen);
+                    }
+                    vec![chosen]
+                }
+            },
+        };
+        if words.len() != usize::from(shape.comps) || !matches!(shape.bits, 32 | 64) {
+            return self.fail(format!("the built-in {b:?} has another type"));
+        }
+        Ok(words.into_iter().map(|w| self.e.resize(Comp::Word(w), 32, shape.bits, false)).collect())
+    }
+
+    fn global_size(&mut self) -> [Word; 3] {
+        let block = self.e.block_size();
+        let blocks = self.e.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ]);
+        let mut size = block;
+        for i in 0..3 {
+            size[i] = self.e.op2(Op::Mul, Type::U32, block[i], blocks[i]);
+        }
+        size
+    }
+
+    fn built_in_words(&mut self, b: BuiltIn) -> R<Vec<Word>> {
+        let mask = |this: &mut Self, sv| vec![this.e.sv(sv), Word::Imm(0), Word::Imm(0), Word::Imm(0)];
+        Ok(match b {
+            BuiltIn::GlobalInvocationId => self.e.global_id().to_vec(),
+            BuiltIn::LocalInvocationId => self.e.svs([Sv::TidX, Sv::TidY, Sv::TidZ]).to_vec(),
+            BuiltIn::LocalInvocationIndex => vec![self.e.local_index()],
+            BuiltIn::WorkgroupId => self.e.svs([Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ]).to_vec(),
+            BuiltIn::NumWorkgroups => self.e.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ]).to_vec(),
+            BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => self.e.block_size().to_vec(),
+            BuiltIn::GlobalSize => self.global_size().to_vec(),
+            // Work begins at 0 in each dimension.
+            BuiltIn::GlobalOffset => vec![Word::Imm(0); 3],
+            BuiltIn::GlobalLinearId => {
+                let (at, size) = (self.e.global_id(), self.global_size());
+                vec![self.e.linear(at, size)]
+            }
+            BuiltIn::WorkDim => vec![self.e.sv(Sv::WorkDim)],
+            BuiltIn::SubgroupSize | BuiltIn::SubgroupMaxSize => vec![Word::Imm(32)],
+            BuiltIn::SubgroupLocalInvocationId => vec![self.e.sv(Sv::Laneid)],
+            // Warps are made of the threads of a block in the order of their linear index.
+            BuiltIn::SubgroupId => {
+                let index = self.e.local_index();
+                vec![self.e.op2(Op::Shr, Type::U32, index, 5)]
+            }
+            BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => {
+                let [x, y, z] = self.e.block_size();
+                let xy = self.e.op2(Op::Mul, Type::U32, x, y);
+                let threads = self.e.op2(Op::Mul, Type::U32, xy, z);
+                let up = self.e.op2(Op::Add, Type::U32, threads, 31);
+                vec![self.e.op2(Op::Shr, Type::U32, up, 5)]
+            }
+            BuiltIn::SubgroupEqMask => mask(self, Sv::LanemaskEq),
+            BuiltIn::SubgroupGeMask => mask(self, Sv::LanemaskGe),
+            BuiltIn::SubgroupGtMask => mask(self, Sv::LanemaskGt),
+            BuiltIn::SubgroupLeMask => mask(self, Sv::LanemaskLe),
+            BuiltIn::SubgroupLtMask => mask(self, Sv::LanemaskLt),
+            BuiltIn::DeviceIndex | BuiltIn::ViewIndex => vec![Word::Imm(0)],
+            _ => return self.missing(format!("the built-in {b:?} in compute shaders is")),
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! Values by id.
+
+use super::pointer::Pointer;
+use super::{Lower, R, Words};
+use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
+use crate::front::spirv::constants::Constant;
+use crate::front::spirv::types::Type;
+use crate::ir::{BlockId, Class, ValueId};
+use std::rc::Rc;
+
+/// Scalars of the largest value that is handled as a whole.
+pub(super) const LARGEST: u32 = 1 << 12;
+
+/// What an id stands for.
+#[derive(Clone)]
+pub(super) enum Value {
+    /// Its scalars, in order; pointers among them are 64 bits.
+    Comps(Rc<[Comp]>),
+    Pointer(Pointer),
+}
+
+impl Lower<'_, '_> {
+    /// The value of an id.
+    pub(super) fn value(&mut self, id: u32) -> R<Value> {
+        if let Some((value, block)) = self.values.get(&(self.instance, id)) {
+            let (value, block) = (value.clone(), *block);
+            return Ok(if self.e.scope.holds(block) { value } else { self.arriving(value, block) });
+        }
+        if let Some(constant) = self.m.constants.get(&id) {
+            let ty = self.type_of(id)?;
+            let mut comps = Vec::new();
+            self.constant_comps(constant, ty, &mut comps)?;
+            return Ok(Value::Comps(comps.into()));
+        }
+        if let Some(pointer) = self.global_variable(id)? {
+            return Ok(Value::Pointer(pointer));
+        }
+        self.fail(format!("{} is not a value that is known here", self.m.name(id)))
+    }
+
+    /// The scalars of a value.
+    pub(super) fn comps(&mut self, id: u32) -> R<Rc<[Comp]>> {
+        match self.value(id)? {
+            Value::Comps(comps) => Ok(comps),
+            Value::Pointer(p) => Ok([self.address(&p)?].into()),
+        }
+    }
+
+    /// The only scalar of a value.
+    pub(super) fn scalar(&mut self, id: u32) -> R<Comp> {
+        match self.comps(id)?[..] {
+            [c] => Ok(c),
+            _ => self.fail(format!("{} is not a scalar", self.m.name(id))),
+        }
+    }
+
+    pub(super) fn pointer(&mut self, id: u32) -> R<Pointer> {
+        match self.value(id)? {
+            Value::Pointer(p) => Ok(p),
+            Value::Comps(comps) => {
+                let ty = self.type_of(id)?;
+                match (self.m.ty(ty), &comps[..]) {
+                    (Some(Type::Pointer { .. }), &[c]) => self.pointer_at(c, ty),
+                    _ => self.fail(format!("{} is not a pointer", self.m.name(id))),
+                }
+            }
+        }
+    }
+
+    /// A value that was there at the end of a block, where that does not dominate: it came another way round.
+    fn arriving(&mut self, value: Value, block: BlockId) -> Value {
+        match value {
+            Value::Comps(comps) => {
+                Value::Comps(comps.iter().map(|&c| self.arriving_comp(c, block)).collect())
+            }
+            Value::Pointer(mut p) => {
+                if let Some(mem) = p.memory_mut() {
+                    let base: Vec<ValueId> = mem.base().iter().copied().collect();
+                    let index = mem.index;
+                    let base: Vec<ValueId> =
+                        base.into_iter().map(|v| self.arriving_value(v, Class::Gpr, block)).collect();
+                    let index = index.map(|v| self.arriving_value(v, Class::Gpr, block));
+                    if let Some(mem) = p.memory_mut() {
+                        mem.set_base(&base);
+                        mem.index = index;
+                    }
+                }
+                if let Some(number) = p.number_mut() {
+                    let word = *number;
+                    let word = self.arriving_word(word, block);
+                    if let Some(number) = p.number_mut() {
+                        *number = word;
+                    }
+                }
+                Value::Pointer(p)
+            }
+        }
+    }
+
+    fn arriving_comp(&mut self, c: Comp, block: BlockId) -> Comp {
+        match c {
+            Comp::Bool(p) => Comp::Bool(self.arriving_pred(p, block)),
+            Comp::Word(w) => Comp::Word(self.arriving_word(w, block)),
+            Comp::Wide(lo, hi) => Comp::Wide(self.arriving_word(lo, block), self.arriving_word(hi, block)),
+        }
+    }
+
+    fn arriving_word(&mut self, w: Word, block: BlockId) -> Word {
+        match w {
+            Word::Val(v) => self.arriving_value(v, Class::Gpr, block).into(),
+            Word::Imm(_) => w,
+            Word::Mask(p) => Word::Mask(self.arriving_pred(p, block)),
+        }
+    }
+
+    fn arriving_pred(&mut self, p: Pred, block: BlockId) -> Pred {
+        match p {
+            Pred::Const(_) => p,
+            Pred::Val(v, not) => Pred::Val(self.arriving_value(v, Class::Pred, block), not),
+        }
+    }
+
+    fn arriving_value(&mut self, v: ValueId, class: Class, block: BlockId) -> ValueId {
+        let var = match self.moved.get(&v) {
+            Some(&var) => var,
+            None => {
+                let var = self.e.ssa.var(class);
+                self.e.ssa.write(block, var, v);
+                self.moved.insert(v, var);
+                var
+            }
+        };
+        let here = self.e.b.block;
+        self.e.ssa.read(self.e.b.func, here, var)
+    }
+
+    // ---- types
+
+    /// The widths of a type's scalars, in order.
+    pub(super) fn widths(&self, ty: u32) -> R<Vec<u8>> {
+        let count = self.m.info(ty).map_or(u32::MAX, |info| info.comps);
+        if count > LARGEST {
+            return self.missing(format!("values of more than {LARGEST} scalars are"));
+        }
+        let mut widths = Vec::with_capacity(count as usize);
+        self.add_widths(ty, &mut widths)?;
+        Ok(widths)
+    }
+
+    /// Types nest 255 deep at most.
+    fn add_widths(&self, ty: u32, widths: &mut Vec<u8>) -> R<()> {
+        match self.m.ty(ty) {
+            Some(Type::Bool) => widths.push(1),
+            Some(Type::Int { bits, .. } | Type::Float { bits }) => widths.push(*bits),
+            Some(Type::Pointer { .. }) => widths.push(64),
+            Some(Type::Event) => widths.push(32),
+            Some(Type::Vector { .. } | Type::Matrix { .. } | Type::Array { .. } | Type::Struct { .. }) => {
+                for n in 0..self.m.parts(ty).unwrap_or(0) {
+                    let part = self.m.part(ty, n).unwrap_or(0);
+                    self.add_widths(part, widths)?;
+                }
+            }
+            _ => return self.missing(format!("values of the type {} are", self.m.type_name(ty))),
+        }
+        Ok(())
+    }
+
+    pub(super) fn undefined(&mut self, ty: u32) -> R<Vec<Comp>> {
+        Ok(self.widths(ty)?.into_iter().map(|bits| self.e.undef(bits)).collect())
+    }
+
+    /// The scalars of a constant.
+    pub(super) fn constant_comps(&mut self, c: &Constant, ty: u32, out: &mut Vec<Comp>) -> R<()> {
+        match c {
+            Constant::Bits(bits) => match self.widths(ty)?[..] {
+                [width] => out.push(Comp::constant(width, *bits)),
+                _ => return self.fail("the constant does not fit its type"),
+            },
+            Constant::Null => out.extend(self.widths(ty)?.into_iter().map(|bits| Comp::constant(bits, 0))),
+            Constant::Undef => out.extend(self.undefined(ty)?),
+            Constant::Composite(parts) => {
+                self.widths(ty)?;
+                for (n, part) in parts.iter().enumerate() {
+                    let ty = self.m.part(ty, n as u32).unwrap_or(0);
+                    self.constant_comps(part, ty, out)?;
+                }
+            }
+            Constant::Sampler(_) => return self.missing("samplers are"),
+        }
+        Ok(())
+    }
+
+    /// Variables for the scalars of a type.
+    pub(super) fn new_slots(&mut self, ty: u32) -> R<Rc<[Words]>> {
+        Ok(self.widths(ty)?.into_iter().map(|bits| self.e.vars(Shape::scalar(bits))).collect())
+    }
+
+    pub(super) fn read_slots(&mut self, slots: &[Words], ty: u32) -> R<Vec<Comp>> {
+        let widths = self.widths(ty)?;
+        Ok(slots.iter().zip(widths).map(|(vars, bits)| self.e.read_vars(vars, bits)).collect())
+    }
+}

@@ -1,0 +1,131 @@
+//! Reverse postorder and dominators of the graph.
+
+use super::graph::Graph;
+
+/// Neither reached nor numbered.
+const NONE: u32 = u32::MAX;
+
+/// Where each node stands in reverse postorder, and what dominates it.
+pub(super) struct Order {
+    /// Nodes in reverse postorder.
+    pub(super) list: Vec<usize>,
+    position: Vec<u32>,
+    /// Positions of immediate dominators, by position.
+    idom: Vec<u32>,
+    /// For each node its place in a walk over the dominator tree, and that behind the last that it dominates.
+    begin: Vec<u32>,
+    end: Vec<u32>,
+}
+
+impl Order {
+    pub(super) fn of(g: &Graph) -> Order {
+        let n = g.nodes.len();
+        let mut position = vec![NONE; n];
+        let mut post = Vec::with_capacity(n);
+        let mut seen = vec![false; n];
+        let mut stack = vec![(0, 0)];
+        seen[0] = true;
+        while let Some((node, edge)) = stack.pop() {
+            // The last edge first, so that the first comes first in the end.
+            let edges: Vec<usize> = g.nodes[node].term.edges().map(|e| e.to).collect();
+            match edges.len().checked_sub(edge + 1).map(|i| edges[i]) {
+                Some(to) => {
+                    stack.push((node, edge + 1));
+                    if !seen[to] {
+                        seen[to] = true;
+                        stack.push((to, 0));
+                    }
+                }
+                None => post.push(node),
+            }
+        }
+        post.reverse();
+        for (at, &node) in post.iter().enumerate() {
+            position[node] = at as u32;
+        }
+        let mut order =
+            Order { list: post, position, idom: Vec::new(), begin: vec![NONE; n], end: vec![NONE; n] };
+        order.dominators(g);
+        order.tree();
+        order
+    }
+
+    /// Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm.
+    fn dominators(&mut self, g: &Graph) {
+        let mut preds: Vec<Vec<u32>> = vec![Vec::new(); self.list.len()];
+        for (at, &node) in self.list.iter().enumerate() {
+            for e in g.nodes[node].term.edges() {
+                preds[self.position[e.to] as usize].push(at as u32);
+            }
+        }
+        self.idom = vec![NONE; self.list.len()];
+        self.idom[0] = 0;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (at, preds) in preds.iter().enumerate().skip(1) {
+                let mut new = NONE;
+                for &p in preds {
+                    if self.idom[p as usize] != NONE {
+                        new = if new == NONE { p } else { self.common(p, new) };
+                    }
+                }
+                if self.idom[at] != new {
+                    self.idom[at] = new;
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    fn common(&self, mut a: u32, mut b: u32) -> u32 {
+        while a != b {
+            if a > b {
+                a = self.idom[a as usize];
+            } else {
+                b = self.idom[b as usize];
+            }
+        }
+        a
+    }
+
+    fn tree(&mut self) {
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.list.len()];
+        for at in 1..self.list.len() {
+            children[self.idom[at] as usize].push(at);
+        }
+        let mut stack = vec![(0, 0)];
+        let mut met = 0;
+        while let Some((at, child)) = stack.pop() {
+            if child == 0 {
+                self.begin[self.list[at]] = met;
+                met += 1;
+            }
+            match children[at].get(child) {
+                Some(&c) => {
+                    stack.push((at, child + 1));
+                    stack.push((c, 0));
+                }
+                None => self.end[self.list[at]] = met,
+            }
+        }
+    }
+
+    /// Where a node stands; behind all others if it is newer.
+    pub(super) fn position(&self, node: usize) -> u32 {
+        self.position.get(node).copied().unwrap_or(NONE)
+    }
+
+    pub(super) fn idom(&self, node: usize) -> usize {
+        self.list[self.idom[self.position[node] as usize] as usize]
+    }
+
+    pub(super) fn dominates(&self, a: usize, b: usize) -> bool {
+        self.begin[a] <= self.begin[b] && self.begin[b] < self.end[a]
+    }
+
+    /// A node's place in a walk over the dominator tree, and that behind the last that it dominates.
+    pub(super) fn range(&self, node: usize) -> (u32, u32) {
+        (self.begin[node], self.end[node])
+    }
+}

@@ -1,0 +1,214 @@
+//! From the listing of a module to its instructions.
+//!
+//! Nothing is interpreted but the grammar: each instruction has as many words as it says, the operands that its opcode takes,
+//! and a result id of its own below the bound.
+
+use super::grammar::{self, Misfit, Operand};
+use crate::diag::{Diagnostic, Diagnostics, Span};
+use spirv::Op;
+
+/// The first word of a module.
+pub(super) const MAGIC: u32 = 0x0723_0203;
+/// Words before the first instruction.
+pub(super) const HEADER: usize = 5;
+/// The universal limit of ids (SPIR-V, section 2.17).
+const MAX_BOUND: u32 = 0x3f_ffff;
+
+/// An instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inst {
+    pub(super) op: Op,
+    /// Its first word among the module's.
+    pub(super) at: u32,
+    pub(super) words: u16,
+    /// 0: it has none.
+    pub(super) ty: u32,
+    /// 0: it has none.
+    pub(super) result: u32,
+    /// Its line in the listing.
+    pub(super) span: Span,
+}
+
+impl Inst {
+    /// Words before the operands: the opcode's, the type's and the result's.
+    fn head(&self) -> usize {
+        1 + usize::from(self.ty != 0) + usize::from(self.result != 0)
+    }
+}
+
+/// The instructions of a module.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub(super) words: Vec<u32>,
+    pub(super) insts: Vec<Inst>,
+    /// By id: the number of the instruction that defines it, plus one.
+    defs: Vec<u32>,
+    /// Instructions that are not among them, since their opcodes are not known.
+    pub(super) unknown: Vec<Diagnostic>,
+}
+
+impl Words {
+    /// The operands of an instruction behind its type and result.
+    pub(super) fn operands(&self, n: usize) -> &[u32] {
+        let inst = &self.insts[n];
+        let at = inst.at as usize;
+        &self.words[at + inst.head()..at + usize::from(inst.words)]
+    }
+
+    /// The number of the instruction that defines an id.
+    pub(super) fn def(&self, id: u32) -> Option<usize> {
+        self.defs.get(id as usize)?.checked_sub(1).map(|n| n as usize)
+    }
+
+    /// The type of the value that an id is.
+    pub(super) fn type_of(&self, id: u32) -> Option<u32> {
+        self.def(id).map(|n| self.insts[n].ty).filter(|&ty| ty != 0)
+    }
+
+    /// Words of a switch's literals, by the type of its selector.
+    pub(super) fn selector_words(&self, n: usize) -> usize {
+        let wide = || {
+            let selector = *self.operands(n).first()?;
+            let ty = self.def(self.type_of(selector)?)?;
+            Some(self.insts[ty].op == Op::TypeInt && self.operands(ty).first().is_some_and(|&bits| bits > 32))
+        };
+        if self.insts[n].op == Op::Switch && wide() == Some(true) { 2 } else { 1 }
+    }
+
+    /// Calls `f` with each operand of an instruction.
+    pub(super) fn walk(&self, n: usize, f: impl FnMut(Operand)) -> Result<(), Misfit> {
+        let inst = &self.insts[n];
+        let at = inst.at as usize;
+        let pattern = grammar::operands(inst.op).unwrap_or_default();
+        grammar::walk(pattern, &self.words[at + 1..at + usize::from(inst.words)], self.selector_words(n), f)
+    }
+}
+
+/// The words of a line of a listing: what stands behind the last semicolon.
+fn line_words(line: &str, words: &mut Vec<u32>) -> Option<()> {
+    let (_, hex) = line.rsplit_once(';')?;
+    for word in hex.split_ascii_whitespace() {
+        words.push(u32::from_str_radix(word, 16).ok()?);
+    }
+    Some(())
+}
+
+/// The instructions of a listing ([`super::listing`]).
+pub(super) fn words(text: &str) -> Result<Words, Diagnostics> {
+    let mut lines = Vec::new();
+    let mut words = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let span = Span::new(start, start + line.trim_end().len());
+        start += line.len();
+        if line.trim().is_empty() {
+            continue;
+        }
+        let at = words.len();
+        if line_words(line, &mut words).is_none() {
+            let what = "this is not a line of a SPIR-V listing: it does not end in words behind `;`";
+            return Err(Diagnostic::error(what).at(span, "").into());
+        }
+        lines.push((at, span));
+    }
+    let first = lines.first().map_or(Span::new(0, 0), |&(_, span)| span);
+    let header = |message: &str| Err(Diagnostic::error(message).at(first, "").into());
+    let &[magic, version, _, bound, schema, ..] = words.as_slice() else {
+        return header("the header of a SPIR-V module has five words");
+    };
+    if magic != MAGIC {
+        return header("this is not a SPIR-V module: it does not begin with 0x07230203");
+    }
+    let [patch, minor, major, zero] = version.to_le_bytes();
+    if (zero, major, patch) != (0, 1, 0) || minor > 6 {
+        return header("the version of SPIR-V is none of 1.0 to 1.6");
+    }
+    if schema != 0 {
+        return header("the header's schema is not 0");
+    }
+    if bound == 0 || bound > MAX_BOUND {
+        return header("the bound of ids is not from 1 to 4194303");
+    }
+    let mut all = Words { words, insts: Vec::new(), defs: Vec::new(), unknown: Vec::new() };
+    all.split(&lines, bound)?;
+    Ok(all)
+}
+
+impl Words {
+    /// Finds the instructions.
+    fn split(&mut self, lines: &[(usize, Span)], bound: u32) -> Result<(), Diagnostics> {
+        let mut diags = Diagnostics::default();
+        let mut at = HEADER;
+        let mut line = 0;
+        while at < self.words.len() {
+            while lines.get(line + 1).is_some_and(|&(start, _)| start <= at) {
+                line += 1;
+            }
+            let span = lines[line].1;
+            let fatal = |message: String| Err(Diagnostic::error(message).at(span, "").into());
+            let first = self.words[at];
+            let (count, number) = ((first >> 16) as usize, first & 0xffff);
+            if count == 0 {
+                return fatal(format!("the instruction at byte {} has no words", 4 * at));
+            }
+            if at + count > self.words.len() {
+                return fatal(format!(
+                    "the instruction at byte {} has {count} words, and the module ends before",
+                    4 * at
+                ));
+            }
+            let operands = &self.words[at + 1..at + count];
+            let op = Op::from_u32(number);
+            let known = op.and_then(|op| grammar::operands(op).map(|pattern| (op, pattern)));
+            let Some((op, pattern)) = known else {
+                let fault = match op {
+                    Some(op) => Diagnostic::unsupported(format!("Op{op:?} is not supported")),
+                    None => Diagnostic::error(format!("there is no opcode {number}")),
+                };
+                self.unknown.push(fault.at(span, ""));
+                at += count;
+                continue;
+            };
+            let (typed, named) = grammar::results(pattern);
+            let (ty, result) = match (typed, named) {
+                (true, true) => (operands.first().copied(), operands.get(1).copied()),
+                (_, true) => (Some(0), operands.first().copied()),
+                _ => (Some(0), Some(0)),
+            };
+            let n = self.insts.len();
+            let (Some(ty), Some(result)) = (ty, result) else {
+                return fatal(format!("Op{op:?} has too few operands"));
+            };
+            self.insts.push(Inst { op, at: at as u32, words: count as u16, ty, result, span });
+            let wrong = |message: String| Diagnostic::error(message).at(span, "");
+            if typed && ty == 0 || named && result == 0 {
+                return fatal(format!("Op{op:?} has the id 0"));
+            }
+            if result >= bound || ty >= bound {
+                diags.push(wrong(format!("%{} is not below the bound of ids", result.max(ty))));
+            } else if named {
+                if self.defs.len() <= result as usize {
+                    self.defs.resize(result as usize + 1, 0);
+                }
+                match &mut self.defs[result as usize] {
+                    def @ 0 => *def = n as u32 + 1,
+                    _ => diags.push(wrong(format!("%{result} is defined twice"))),
+                }
+            }
+            at += count;
+        }
+        for n in 0..self.insts.len() {
+            if let Err(misfit) = self.walk(n, |_| {}) {
+                let op = self.insts[n].op;
+                let what = match misfit {
+                    Misfit::Short => "has too few operands".to_string(),
+                    Misfit::Long => "has too many operands".to_string(),
+                    Misfit::Endless => "has a string that does not end".to_string(),
+                    Misfit::Opcode(number) => format!("computes nothing: there is no opcode {number}"),
+                };
+                diags.push(Diagnostic::error(format!("Op{op:?} {what}")).at(self.insts[n].span, ""));
+            }
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(()) }
+    }
+}
