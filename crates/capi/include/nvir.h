@@ -994,48 +994,6 @@ enum nvir_status nvir_apply_fixups(uint32_t chip_number,
                                    uint32_t *header,
                                    const uint32_t *colors);
 
-/*
- What the driver must know of a graphics shader. `info->size` is the caller's sizeof(nvir_stage_info).
- NVIR_STATUS_UNSUPPORTED for a compute kernel, which has nothing of it.
- */
-enum nvir_status nvir_shader_get_stage(const struct nvir_shader *shader,
-                                       struct nvir_stage_info *info);
-
-/*
- One of a shader's inputs, from 0, in the program's order.
- */
-enum nvir_status nvir_shader_get_input(const struct nvir_shader *shader,
-                                       uint32_t number,
-                                       struct nvir_slot *out);
-
-/*
- One of its outputs.
- */
-enum nvir_status nvir_shader_get_output(const struct nvir_shader *shader,
-                                        uint32_t number,
-                                        struct nvir_slot *out);
-
-/*
- One of its fixups: instructions that nvir_apply_fixups changes.
- */
-enum nvir_status nvir_shader_get_fixup(const struct nvir_shader *shader,
-                                       uint32_t number,
-                                       struct nvir_fixup *out);
-
-/*
- Makes code and header what they are in a state of the rasteriser. `code` has `code_bytes` bytes, as compiled or as left by an
- earlier call; `header` may be null for a driver that makes its own, otherwise it has twenty words and `colors` is that of
- nvir_stage_info. NVIR_STATUS_INPUT, with nothing changed, if a fixup lies outside the code or is none.
- */
-enum nvir_status nvir_apply_fixups(uint32_t chip_number,
-                                   const struct nvir_fixup *fixups,
-                                   uint32_t count,
-                                   const struct nvir_state *state,
-                                   uint64_t *code,
-                                   uint32_t code_bytes,
-                                   uint32_t *header,
-                                   const uint32_t *colors);
-
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
