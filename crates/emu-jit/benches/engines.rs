@@ -7,8 +7,9 @@ use divan::counter::ItemsCount;
 use nvir_base::Chip;
 use nvir_emu::{Launch, Memory, Options, Program, run};
 use nvir_emu_jit::{Choice, Compiled};
-use nvir_isa as isa;
-use std::collections::HashMap;
+
+#[path = "../../emu/benches/assembler/mod.rs"]
+mod assembler;
 
 fn main() {
     divan::main();
@@ -17,30 +18,8 @@ fn main() {
 /// What is compared.
 const ENGINES: [Choice; 2] = [Choice::Interpreter, Choice::Compiled];
 
-/// Assembles code, where `name:` is a label and each eighth word one of scheduling.
 fn assemble(text: &str) -> Program {
-    let lines = || text.lines().map(str::trim).filter(|l| !l.is_empty());
-    let address = |n: usize| 8 * (n + n / 7 + 1) as u32;
-    let mut labels = HashMap::new();
-    let mut count = 0;
-    for line in lines() {
-        match line.strip_suffix(':') {
-            Some(label) => drop(labels.insert(label, address(count))),
-            None => count += 1,
-        }
-    }
-    let mut words: Vec<u64> = Vec::new();
-    for line in lines().filter(|l| !l.ends_with(':')) {
-        if words.len().is_multiple_of(8) {
-            words.push(0x0800_0000_0000_0000);
-        }
-        let mut line = line.to_string();
-        labels.iter().for_each(|(label, at)| line = line.replace(label, &format!("{at:#x}")));
-        let pc = words.len() as u32 * 8;
-        let m = isa::text::parse(Chip::Gk110, &line, pc, &|_| None).unwrap_or_else(|e| panic!("{line}: {e}"));
-        words.push(isa::encode(Chip::Gk110, &m, pc).unwrap_or_else(|e| panic!("{line}: {e:?}")));
-    }
-    Program::new(Chip::Gk110, &words)
+    Program::new(Chip::Gk110, &assembler::assemble(text))
 }
 
 fn measure(bencher: Bencher<'_, '_>, engine: Choice, text: &str, blocks: u32) {
@@ -63,8 +42,7 @@ fn measure(bencher: Bencher<'_, '_>, engine: Choice, text: &str, blocks: u32) {
 /// What compiling takes: of each instruction of a short kernel with accesses, if it is decoded and executed once by one warp.
 #[divan::bench(args = [None, Some(Compiled::Eager)])]
 fn compile(bencher: Bencher<'_, '_>, engine: Option<Compiled>) {
-    let program = assemble(SAXPY);
-    let code: Vec<u64> = program.code().flat_map(|(_, words)| words.to_vec()).collect();
+    let code = assembler::assemble(SAXPY);
     let mut memory = Memory::new();
     let buffer = memory.alloc(1 << 22, 16).expect("it fits");
     bencher.counter(ItemsCount::new(SAXPY.trim().lines().count())).bench_local(|| {

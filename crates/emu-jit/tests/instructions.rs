@@ -11,7 +11,7 @@ use nvir_isa as isa;
 const CHIPS: [Chip; 3] = [Chip::Gf100, Chip::Gk104, Chip::Gk110];
 
 /// One instruction of each kind, at least; bits of them are flipped. Not all chips have all.
-const SEEDS: [&str; 76] = [
+const SEEDS: [&str; 82] = [
     "MOV R0, R1",
     "MOV R0, c[0x0][0x44]",
     "FADD R0, R1, R2",
@@ -34,6 +34,12 @@ const SEEDS: [&str; 76] = [
     "FCMP.GT R0, R1, R2, R3",
     "FCMP.LEU.FTZ R0, R1, R2, R3",
     "MUFU.RCP R0, R1",
+    "MUFU.RCP.SAT R0, -R1",
+    "MUFU.RSQ R0, |R1|",
+    "MUFU.EX2 R0, R1",
+    "MUFU.LG2 R0, R1",
+    "MUFU.SIN R0, R1",
+    "MUFU.COS R0, -|R1|",
     "IADD R0, R1, R2",
     "ISUB R0.CC, R1, R2",
     "IADD.X R0, R1, R2",
@@ -254,7 +260,10 @@ fn program(r: &mut Random, chip: Chip, count: usize) -> (Program, Vec<String>) {
 /// How a launch ends, and its buffer afterwards.
 type Ended = (Result<(u64, u64), String>, Vec<u32>);
 
-fn launch(program: &Program, threads: u32, data: &[u32], bank: &[u8], engine: Option<&dyn Engine>) -> Ended {
+/// What executes a launch, on how many threads of the host.
+type How<'e> = (Option<&'e dyn Engine>, usize);
+
+fn launch(program: &Program, threads: u32, data: &[u32], bank: &[u8], (engine, on): How<'_>) -> Ended {
     let mut memory = Memory::new();
     let buffer = memory.alloc(4 * data.len() as u64, 64).expect("it fits");
     memory.write_words(buffer, data).expect("it fits");
@@ -265,7 +274,7 @@ fn launch(program: &Program, threads: u32, data: &[u32], bank: &[u8], engine: Op
     let mut first = bank.to_vec();
     first[..8].copy_from_slice(&buffer.to_le_bytes());
     launch.set_const(0, 0, &first);
-    let mut options = Options { engine, step_limit: 20_000, threads: 1, ..Options::default() };
+    let mut options = Options { engine, step_limit: 20_000, threads: on, ..Options::default() };
     let ended = nvir_emu::run(&launch, &mut memory, &mut options);
     let mut words = vec![0; data.len()];
     memory.read_words(buffer, &mut words).expect("it is there");
@@ -277,11 +286,13 @@ fn compare(r: &mut Random, program: &Program, text: &[String]) -> Result<(), Str
     let data = values(r, 64 * 16);
     let bank: Vec<u8> = values(r, 0x1000).iter().flat_map(|w| w.to_le_bytes()).collect();
     let threads = r.pick(&[32, 45, 64]);
-    let run = |engine| launch(program, threads, &data, &bank, engine);
-    let want = run(None);
+    let run = |how| launch(program, threads, &data, &bank, how);
+    let want = run((None, 1));
     let lockstep = Lockstep::new(&Compiled::Exact, &Interpreter);
-    for (what, engine) in [("lockstep", &lockstep as &dyn Engine), ("alone", &Compiled::Eager)] {
-        let got = run(Some(engine));
+    let all: [(&str, &dyn Engine, usize); 3] =
+        [("lockstep", &lockstep, 1), ("alone", &Compiled::Eager, 1), ("two threads", &Compiled::Eager, 2)];
+    for (what, engine, on) in all {
+        let got = run((Some(engine), on));
         if got != want {
             let differs = (0..data.len()).find(|&i| got.1[i] != want.1[i]);
             return Err(format!(
@@ -384,6 +395,10 @@ impl Flow<'_> {
                 4 => {
                     self.line("CAL SUBROUTINE");
                 }
+                5 if self.r.one_in(3) => {
+                    let guard = self.r.pick(&["", "", "@P0 "]);
+                    self.line(format!("STS [R1], R4\n{guard}BAR.SYNC 0x0\nLDS R5, [R1+0x40]"));
+                }
                 _ => {}
             }
         }
@@ -479,6 +494,12 @@ fn compiled_accesses_are_what_the_interpreter_executes() {
         }
         line("IADD R2.CC, R2, R4".into());
         line("IADD.X R3, R3, RZ".into());
+        if r.one_in(2) {
+            // The two blocks access mostly different words.
+            for by_block in ["S2R R5, SR_CTAID.X", "SHL R5, R5, 0xb", "IADD R2, R2, R5"] {
+                line(by_block.into());
+            }
+        }
         line(format!("ISETP.LT.AND P0, PT, R1, {:#x}, PT", r.below(33)));
         for k in 8..16 {
             line(format!("LOP.XOR R{k}, R0, {:#x}", r.below(0x4000)));

@@ -12,9 +12,9 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// Instructions that warps execute of code before it is compiled, times what [`work`] says: compiling one takes about 30 us, the
-/// interpreter executes one to two thousand in that time.
-const WORTH: u64 = 3000;
+/// Instructions that warps execute of code before it is compiled, times what [`work`] says: compiling one takes up to 60 us, in which
+/// the interpreter executes six thousand. A program that ends then has lost little.
+const WORTH: u64 = 16_000;
 
 /// How much code becomes of other code, in parts of what becomes of a sum: accesses to memory take a check and a loop.
 fn work(code: &Code) -> u64 {
@@ -41,7 +41,7 @@ pub(crate) fn outlook(program: &Program, threads: Threads, executed: u64) -> Str
     let worth = worth(code);
     let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
     let all = || code.instructions().iter().enumerate().filter(|(_, i)| !matches!(i.micro, Micro::Sched));
-    for (at, _) in all().filter(|(_, inst)| !lift::is_in_line(code, inst, threads)) {
+    for (at, _) in all().filter(|(at, _)| !lift::is_in_line(code, *at, threads)) {
         let name = program.instruction(code.address(at)).map_or("unknown", |m| m.op.name());
         *calls.entry(name).or_default() += 1;
     }
@@ -67,9 +67,15 @@ pub enum Compiled {
 
 impl Engine for Compiled {
     fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>> {
-        let _ = code;
-        Some(Arc::new(*self))
+        let attached = code.attached().get(|| Arc::new(Attached::new(code)))?.clone();
+        Some(Arc::new(Executor { how: *self, attached }))
     }
+}
+
+/// Executes one code.
+struct Executor {
+    how: Compiled,
+    attached: Arc<Attached>,
 }
 
 /// What has become of a program: it goes with it.
@@ -119,23 +125,27 @@ impl Form {
     }
 }
 
-impl Exec for Compiled {
+impl Executor {
+    /// Compiles a form if it is time; whether there is code.
+    fn compiles(&self, cx: &Cx<'_>, form: &Form, threads: Threads) -> bool {
+        let hot = self.how != Compiled::Hot || form.executed.load(Relaxed) >= self.attached.worth;
+        let keep = if self.how == Compiled::Exact { Keep::All } else { Keep::Live };
+        hot && form.compile(cx, threads, keep).is_some()
+    }
+}
+
+impl Exec for Executor {
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
         let code = cx.code();
-        let Some(attached) = code.attached().get(|| Attached::new(code)) else {
-            return open::run(cx, warp, until);
-        };
         let threads = if cx.is_stage() { Threads::Stage } else { Threads::Kernel };
-        let form = attached.form(*self, threads);
-        let hot = *self != Compiled::Hot || form.executed.load(Relaxed) >= attached.worth;
-        let keep = if *self == Compiled::Exact { Keep::All } else { Keep::Live };
-        let compiled = if hot { form.compile(cx, threads, keep) } else { None };
-        let Some(compiled) = compiled else {
+        let form = self.attached.form(self.how, threads);
+        if form.compiled.get().is_none() && !self.compiles(cx, form, threads) {
             let before = cx.steps();
             let end = open::run(cx, warp, until);
             form.executed.fetch_add(cx.steps() - before, Relaxed);
             return end;
-        };
+        }
+        let Some(Ok(compiled)) = form.compiled.get() else { return open::run(cx, warp, until) };
         let Some(at) = code.index(warp.pc) else { return Ok(Yield::Step) };
         let block = compiled.numbers[at];
         if block == frame::ELSEWHERE || warp.registers() < compiled.registers {

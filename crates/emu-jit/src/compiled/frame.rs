@@ -20,6 +20,8 @@ pub(crate) enum Status {
     Ended,
     /// [`Frame::outcome`] says why.
     Outcome,
+    /// The warp is at a barrier, which it has not arrived at.
+    Barrier,
 }
 
 /// The number of a block, or that generated code is to return with [`Status::Step`] or [`Status::Outcome`].
@@ -86,7 +88,9 @@ pub(crate) struct Frame<'a, 'c> {
     numbers: *const u32,
     /// Executes an instruction that does not transfer control, and counts it: 0, or [`STOP`].
     step: Callback,
-    /// The same for an access to memory, with the number of its slot.
+    /// Executes one that concerns rows of registers only and for which there is a kernel, and counts nothing: 0.
+    row: Callback,
+    /// As `step`, for an access to memory, with the number of its slot.
     access: Callback,
     /// Executes one that may transfer control: the block that follows, [`ELSEWHERE`] or [`STOP`].
     control: Callback,
@@ -115,6 +119,7 @@ pub(crate) mod field {
     pub(crate) const TABLES: usize = offset_of!(Frame<'_, '_>, tables);
     pub(crate) const NUMBERS: usize = offset_of!(Frame<'_, '_>, numbers);
     pub(crate) const STEP: usize = offset_of!(Frame<'_, '_>, step);
+    pub(crate) const ROW: usize = offset_of!(Frame<'_, '_>, row);
     pub(crate) const ACCESS: usize = offset_of!(Frame<'_, '_>, access);
     pub(crate) const CONTROL: usize = offset_of!(Frame<'_, '_>, control);
     pub(crate) const UNTIL: usize = offset_of!(Frame<'_, '_>, until);
@@ -152,6 +157,7 @@ pub(crate) unsafe fn enter(
         tables: &TABLES,
         numbers: function.numbers.as_ptr(),
         step,
+        row,
         access: access_memory,
         control,
         until,
@@ -163,21 +169,41 @@ pub(crate) unsafe fn enter(
         outcome: None,
         panic: None,
     };
-    // SAFETY: the caller says that the function is of this code. It reads and writes the fields of the frame by `field`, the rows of
-    // registers that the code names, which the launch has (launches that lack one are interpreted), and otherwise what `Raw` and its
-    // slots say that may be accessed.
-    let status = unsafe { (function.entry)((&raw mut frame).cast(), block) };
-    if let Some(panic) = frame.panic {
-        std::panic::resume_unwind(panic);
-    }
-    match frame.outcome {
-        Some(outcome) => outcome,
-        None if status == Status::Slice as u32 => Ok(Yield::Slice),
+    let mut block = block;
+    loop {
+        // SAFETY: the caller says that the function is of this code. It reads and writes the fields of the frame by `field`, the rows
+        // of registers that the code names, which the launch has (launches that lack one are interpreted), and otherwise what `Raw`
+        // and its slots say that may be accessed.
+        let status = unsafe { (function.entry)((&raw mut frame).cast(), block) };
+        if status == Status::Slice as u32 {
+            return Ok(Yield::Slice);
+        }
+        if let Some(panic) = frame.panic {
+            std::panic::resume_unwind(panic);
+        }
+        if let Some(outcome) = frame.outcome {
+            return outcome;
+        }
         // SAFETY: as above; generated code has returned.
-        None if status == Status::Ended as u32 => unsafe {
-            Ok(open::after_block(&mut *cx, &mut *warp)?.unwrap_or(Yield::Step))
-        },
-        None => Ok(Yield::Step),
+        let (cx, warp) = unsafe { (&mut *cx, &mut *warp) };
+        if status == Status::Ended as u32 {
+            return Ok(open::after_block(cx, warp)?.unwrap_or(Yield::Step));
+        }
+        let at = (status == Status::Barrier as u32).then(|| code.index(warp.pc)).flatten();
+        let Some(at) = at else { return Ok(Yield::Step) };
+        match open::transfer(cx, warp, &code.instructions()[at]) {
+            None => return Ok(Yield::Step),
+            Some(end) => {
+                if let Some(end) = end? {
+                    return Ok(end);
+                }
+            }
+        }
+        // The last one to arrive goes on, and nothing that the frame has has moved.
+        match code.index(warp.pc).map(|at| function.numbers[at]) {
+            Some(next) if next != ELSEWHERE => block = next,
+            _ => return Ok(Yield::Step),
+        }
     }
 }
 
@@ -221,6 +247,15 @@ impl<'c> Frame<'_, 'c> {
 unsafe fn frame<'f>(frame: *mut c_void) -> &'f mut Frame<'f, 'f> {
     // SAFETY: as above; generated code does not use it while it waits for a callback.
     unsafe { &mut *frame.cast() }
+}
+
+unsafe extern "C" fn row(f: *mut c_void, index: u32) -> u32 {
+    // SAFETY: generated code gives its own frame.
+    let f = unsafe { frame(f) };
+    // SAFETY: as in `interpret`.
+    let (cx, warp) = unsafe { (&mut *f.cx, &mut *f.warp) };
+    open::execute_row(cx, warp, index as usize);
+    0
 }
 
 unsafe extern "C" fn step(f: *mut c_void, index: u32) -> u32 {

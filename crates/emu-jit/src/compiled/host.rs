@@ -12,22 +12,35 @@ use cranelift_module::{Linkage, Module, default_libcall_names};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Bytes of code that a process has at most.
-const MAX_BYTES: usize = 48 << 20;
-
 /// What memory for code is handed out in, on most hosts.
 const PAGE: usize = 4096;
 
-/// What there is at the moment.
-static BYTES: AtomicUsize = AtomicUsize::new(0);
+/// How much code there may be: what is compiled when there is as much is refused.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    most: usize,
+    used: AtomicUsize,
+}
+
+impl Budget {
+    /// That of a process, in bytes. The last function may exceed it.
+    pub(crate) const PROCESS: &'static Budget = {
+        static ALL: Budget = Budget::new(48 << 20);
+        &ALL
+    };
+
+    const fn new(most: usize) -> Budget {
+        Budget { most, used: AtomicUsize::new(0) }
+    }
+}
 
 /// Why code is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Refused {
     /// The host is of a kind that is not supported, or lacks instructions.
     Host(String),
-    /// There is as much code as there may be.
-    Full,
+    /// There is as much code as there may be: so many bytes.
+    Full(usize),
     /// Memory for code was not to be had, or the generator failed.
     Failed(String),
 }
@@ -36,7 +49,7 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Refused::Host(why) | Refused::Failed(why) => f.write_str(why),
-            Refused::Full => write!(f, "there are {} MiB of compiled code", MAX_BYTES >> 20),
+            Refused::Full(bytes) => write!(f, "there are {} MiB of compiled code", bytes >> 20),
         }
     }
 }
@@ -45,16 +58,17 @@ impl std::fmt::Display for Refused {
 pub(crate) struct Host {
     module: JITModule,
     context: Context,
+    budget: &'static Budget,
 }
 
 impl Host {
     /// Of the host; it must have fused multiply-add: else most float operations would be calls.
-    pub(crate) fn new() -> Result<Host, Refused> {
+    pub(crate) fn new(budget: &'static Budget) -> Result<Host, Refused> {
         let isa = instruction_set()?;
         let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
         let mut context = module.make_context();
         context.func.signature = signature(&module);
-        Ok(Host { module, context })
+        Ok(Host { module, context, budget })
     }
 
     /// The function that is built.
@@ -76,8 +90,8 @@ impl Host {
     pub(crate) fn finish(mut self) -> Result<Blob, Refused> {
         match self.define() {
             Ok((entry, bytes)) => {
-                BYTES.fetch_add(bytes, Relaxed);
-                Ok(Blob { module: ManuallyDrop::new(self.module), entry, bytes })
+                self.budget.used.fetch_add(bytes, Relaxed);
+                Ok(Blob { module: ManuallyDrop::new(self.module), entry, bytes, budget: self.budget })
             }
             Err(why) => {
                 // SAFETY: nobody has an address of it.
@@ -90,8 +104,8 @@ impl Host {
     /// Where the function is, and how much memory it takes.
     fn define(&mut self) -> Result<(Entry, usize), Refused> {
         let failed = |e: &dyn std::fmt::Display| Refused::Failed(e.to_string());
-        if BYTES.load(Relaxed) >= MAX_BYTES {
-            return Err(Refused::Full);
+        if self.budget.used.load(Relaxed) >= self.budget.most {
+            return Err(Refused::Full(self.budget.most));
         }
         let signature = &self.context.func.signature;
         let id = self.module.declare_function("warp", Linkage::Local, signature).map_err(|e| failed(&e))?;
@@ -112,7 +126,8 @@ impl Host {
 pub(crate) struct Blob {
     module: ManuallyDrop<JITModule>,
     pub(crate) entry: Entry,
-    pub(crate) bytes: usize,
+    bytes: usize,
+    budget: &'static Budget,
 }
 
 // SAFETY: the module is not used but to free its memory, by whoever drops the only owner; the code in it does not change.
@@ -120,7 +135,7 @@ unsafe impl Sync for Blob {}
 
 impl Drop for Blob {
     fn drop(&mut self) {
-        BYTES.fetch_sub(self.bytes, Relaxed);
+        self.budget.used.fetch_sub(self.bytes, Relaxed);
         // SAFETY: it is taken once, here. Nobody executes the function: whoever does has a reference to this.
         unsafe { ManuallyDrop::take(&mut self.module).free_memory() };
     }
@@ -157,4 +172,45 @@ pub(crate) fn instruction_set() -> Result<OwnedTargetIsa, Refused> {
     }
     let builder = cranelift_native::builder().map_err(|e| Refused::Host(e.to_string()))?;
     builder.finish(Flags::new(flags)).map_err(|e| Refused::Host(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_codegen::ir::InstBuilder;
+    use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+    /// A function that returns its second argument.
+    fn second(budget: &'static Budget) -> Result<Blob, Refused> {
+        let mut host = Host::new(budget)?;
+        let config = host.config();
+        let mut context = FunctionBuilderContext::new();
+        let mut b = FunctionBuilder::new(host.function(), &mut context);
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        let second = b.block_params(entry)[1];
+        b.ins().return_(&[second]);
+        b.seal_all_blocks();
+        b.finalize(config);
+        host.finish()
+    }
+
+    #[test]
+    fn code_is_refused_while_there_is_too_much_of_it() {
+        static TWO: Budget = Budget::new(2 * PAGE);
+        if let Err(Refused::Host(why)) = second(&TWO) {
+            eprintln!("not tested: {why}");
+            return;
+        }
+        let (first, other) = (second(&TWO).expect("there is none"), second(&TWO).expect("there is one page"));
+        assert_eq!(second(&TWO).err(), Some(Refused::Full(2 * PAGE)));
+        drop(first);
+        let again = second(&TWO).expect("there is one page again");
+        assert_eq!(second(&TWO).err(), Some(Refused::Full(2 * PAGE)));
+        for blob in [&again, &other] {
+            // SAFETY: the function takes a pointer that it does not use.
+            assert_eq!(unsafe { (blob.entry)(std::ptr::null_mut(), 7) }, 7);
+        }
+    }
 }

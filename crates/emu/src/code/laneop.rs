@@ -10,9 +10,10 @@ use super::kernel::{Kernels, RowFn, RowKernel};
 use super::operand::{FloatOp, Fp, VideoOp};
 use super::video;
 use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
+use nvir_base::num::Round;
 use nvir_base::num::float::{self, canon32, ftz32, sat32};
 use nvir_base::num::int::{self, Found, Permute};
-use nvir_base::num::{Round, mufu};
+use nvir_base::num::mufu::{self, Func, mufu};
 use nvir_simd::{Features, Processor};
 
 /// An operation on up to three 32-bit values of one lane; those that it does not name do not matter.
@@ -47,7 +48,7 @@ pub enum LaneOp {
     },
     /// A special function of `a`.
     Mufu {
-        func: mufu::Func,
+        func: Func,
         sat: bool,
     },
     /// The high word of a double's approximate reciprocal, from its high word.
@@ -237,6 +238,8 @@ macro_rules! table {
                     FFma { ftz: true } => Kernels::with_modifiers::<Fma<true, false>>(processor),
                     Float(FloatOp::Fma, Fp::SAT) => Kernels::with_modifiers::<Fma<false, true>>(processor),
                     Float(FloatOp::Fma, Fp::FTZ_SAT) => Kernels::with_modifiers::<Fma<true, true>>(processor),
+                    Mufu { func: Func::Sin, sat: false } => Kernels::with_modifiers::<Wave<0>>(processor),
+                    Mufu { func: Func::Cos, sat: false } => Kernels::with_modifiers::<Wave<1>>(processor),
                     $($m => { table!(@kernel $me; $($mp)*); Kernels::with_modifiers::<K>(processor) })*
                     $($t => { table!(@kernel $te; $($tp)*); Kernels::with_modifiers::<K>(processor) })*
                     $($v => { table!(@kernel $ve; $($vp)*); Kernels::without_modifiers::<K>(processor) })*
@@ -264,6 +267,34 @@ macro_rules! table {
     };
 }
 
+/// MUFU.SIN (0) or MUFU.COS (1).
+struct Wave<const QUARTERS: u64>;
+
+impl<const QUARTERS: u64> RowKernel for Wave<QUARTERS> {
+    const OPERANDS: usize = 1;
+
+    #[inline(always)]
+    fn rows<F: Features>(operands: [&LaneVec; 3], out: &mut LaneVec) {
+        let angles = operands[0];
+        let mut all_near = true;
+        for i in 0..LANES {
+            out.0[i] = mufu::wave::<QUARTERS>(angles.0[i]);
+            all_near &= mufu::is_near(angles.0[i]);
+        }
+        if !all_near {
+            let func = if QUARTERS == 0 { Func::Sin } else { Func::Cos };
+            (0..LANES).for_each(|i| out.0[i] = far(func, angles.0[i]));
+        }
+    }
+}
+
+/// What rarely happens.
+#[cold]
+#[inline(never)]
+fn far(func: Func, angle: u32) -> u32 {
+    mufu(func, angle)
+}
+
 fn add32(a: u32, b: u32) -> u32 {
     canon32(f32::from_bits(a) + f32::from_bits(b))
 }
@@ -289,6 +320,10 @@ table! {
         And => |a, b| a & b;
         Or => |a, b| a | b;
         Xor => |a, b| a ^ b;
+        Mufu { func: Func::Rcp, sat: false } => |a| mufu(Func::Rcp, a);
+        Mufu { func: Func::Rsq, sat: false } => |a| mufu(Func::Rsq, a);
+        Mufu { func: Func::Ex2, sat: false } => |a| mufu(Func::Ex2, a);
+        Mufu { func: Func::Lg2, sat: false } => |a| mufu(Func::Lg2, a);
     }
     saturated {
         Float(FloatOp::Add, Fp::SAT) => |a, b| sat32(add32(a, b));
@@ -336,15 +371,13 @@ table! {
         Flo { signed: false, shift: true } => |a| int::flo(a, false, Found::Shift);
         Flo { signed: false, shift: false } => |a| int::flo(a, false, Found::Bit);
         Popc => |a, b| (a & b).count_ones();
-        Mufu { func: mufu::Func::Rcp, sat: false } => |a| mufu::mufu(mufu::Func::Rcp, a);
-        Mufu { func: mufu::Func::Rsq, sat: false } => |a| mufu::mufu(mufu::Func::Rsq, a);
         Prmt(Permute::Index) => |a, b, c| int::prmt(a, b, c, Permute::Index);
     }
     scalar {
         Float(op, fp) => |a, b, c| float_lane(op, fp, a, b, c);
         FSel { test, ftz } => |a, b, c| if float::test32(test, if ftz { ftz32(c) } else { c }, 0) { a } else { b };
         Mufu { func, sat } => |a, _, _| {
-            let v = mufu::mufu(func, a);
+            let v = mufu(func, a);
             if sat { sat32(v) } else { v }
         };
         Rcp64h => |a, _, _| mufu::rcp64h(a);
@@ -561,7 +594,7 @@ mod tests {
                     all.extend(both.map(|high| Shf(Funnel { left, wide: !left, signed: x, wrap: y, high })));
                 }
             }
-            let funcs = [mufu::Func::Rcp, mufu::Func::Rsq, mufu::Func::Ex2, mufu::Func::Sin];
+            let funcs = [Func::Rcp, Func::Rsq, Func::Ex2, Func::Sin];
             all.extend(funcs.map(|func| Mufu { func, sat: x }));
             for op in [FloatOp::Add, FloatOp::Mul, FloatOp::Fma] {
                 all.extend([Round::Rz, Round::Rp].map(|round| {

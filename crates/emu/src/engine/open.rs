@@ -10,7 +10,7 @@ pub use crate::code::micro::{
 };
 pub use crate::code::stageop::StageOp;
 pub use crate::code::wideop::{Conv, WideOp};
-pub use crate::interpreter::{after_block, execute_one, run, step, transfer};
+pub use crate::interpreter::{after_block, execute_one, execute_row, run, step, transfer};
 pub use crate::run::attached::{Attached, Slot};
 pub use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, POOL, Src};
 pub use crate::state::stack::{Entry, Wait};
@@ -18,6 +18,7 @@ pub use nvir_hw::special;
 
 use super::{Code, Cx, Warp};
 use crate::code::program::Program;
+use crate::code::rows::Rows;
 use crate::state::block::BlockState;
 use std::mem::offset_of;
 
@@ -108,6 +109,11 @@ impl Code {
     /// Most code: as many of the instructions as there are, from this address on, at multiples of two to this many bytes.
     pub fn primary(&self) -> (usize, u32, u32) {
         (self.primary.0, self.primary.1, self.step())
+    }
+
+    /// Whether [`execute_row`] executes an instruction.
+    pub fn has_kernel(&self, index: usize) -> bool {
+        matches!(self.steps[index].rows, Rows::Lane { .. })
     }
 
     /// The index of the instruction behind one.

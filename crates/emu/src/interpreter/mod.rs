@@ -53,7 +53,8 @@ fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<bool, Trap> {
     let insts = &cx.env.bound.insts[..];
     let step = cx.env.bound.launch.program.code.step();
     loop {
-        let inst = begin(w, insts, at);
+        let inst = &insts[at];
+        advance(w, inst);
         if !matches!(inst.micro, Micro::Sched) {
             execute(cx, w, inst, at)?;
         }
@@ -65,13 +66,11 @@ fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<bool, Trap> {
     }
 }
 
-/// The instruction at which a warp is; the warp is then behind it.
+/// A warp begins the instruction that it is at, and is then behind it.
 #[inline(always)]
-fn begin<'a>(w: &mut Warp, insts: &'a [Inst], at: usize) -> &'a Inst {
-    let inst = &insts[at];
+fn advance(w: &mut Warp, inst: &Inst) {
     w.at = w.pc;
     w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
-    inst
 }
 
 /// The lanes that execute an instruction.
@@ -206,7 +205,7 @@ pub fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
     let code = &bound.launch.program.code;
     let Some(at) = code.index(w.pc) else { return Err(bad_pc(w, code.alignment())) };
     let inst = &bound.insts[at];
-    w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
+    advance(w, inst);
     if !matches!(inst.micro, Micro::Sched) {
         execute(cx, w, inst, at)?;
     }
@@ -226,7 +225,7 @@ pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Opt
         return None;
     }
     let mask = w.active & w.pred(inst.guard);
-    (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
+    advance(w, inst);
     if mask != 0 {
         let done = match inst.micro {
             Micro::Flow(_) if inst.sync => return back(w),
@@ -252,20 +251,12 @@ fn back<T>(w: &mut Warp) -> Option<T> {
 /// Executes the instruction that a warp is at, of this index, which does not end a basic block: what [`step`] does with less ado.
 pub fn execute_one(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> Result<(), Trap> {
     let bound = cx.env.bound;
-    let (inst, pool) = (&bound.insts[at], &bound.pool[..]);
-    (w.at, w.pc) = (w.pc, w.pc.wrapping_add(u32::from(inst.bytes)));
+    let inst = &bound.insts[at];
+    advance(w, inst);
     let mask = lanes_of(w, inst.guard, inst.quad);
     cx.block.steps += 1;
     cx.block.thread_steps += u64::from(mask.count_ones());
     let done = match &bound.steps[at].rows {
-        Rows::Lane { forms, dst, src } if mask == Mask::MAX => {
-            (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
-            Ok(())
-        }
-        Rows::Lane { forms, dst, src } => {
-            (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into());
-            Ok(())
-        }
         Rows::Unit if mask != 0 => unit(cx, w, inst, mask),
         _ => act(cx, w, inst, mask),
     };
@@ -273,6 +264,18 @@ pub fn execute_one(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> Result<(), Trap>
         w.pc = w.at;
     }
     done
+}
+
+/// What an instruction of [`Code::has_kernel`](crate::engine::Code::has_kernel) does to registers. Nothing is counted, and the warp
+/// stays where it is.
+pub fn execute_row(cx: &mut Cx<'_>, w: &mut Warp, at: usize) {
+    let bound = cx.env.bound;
+    let (step, pool) = (&bound.steps[at], &bound.pool[..]);
+    let Rows::Lane { forms, dst, src } = &step.rows else { return };
+    match lanes_of(w, step.guard, step.quad) {
+        Mask::MAX => (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into()),
+        mask => (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into()),
+    }
 }
 
 /// Whether a warp goes on behind a transfer of control: its lanes may all wait or have ended.

@@ -296,6 +296,9 @@ impl Lift<'_, '_> {
     /// The last instruction of a block, that may change which lanes run.
     pub(super) fn control(&mut self, block: usize, index: usize) {
         let inst = self.inst(index);
+        if matches!(inst.micro, Micro::Bar { .. }) {
+            return self.barrier(block, index);
+        }
         let Some(way) = way(inst, self.of) else { return self.control_by_interpreter(block, index) };
         let target = match way {
             Way::Branch { target, .. } | Way::Call(target) => self.target(target),
@@ -440,6 +443,19 @@ impl Lift<'_, '_> {
         }
         let depth = self.e.b.ins().iadd_imm_s(depth, 1);
         self.e.store(depth, self.state.warp, open::DEPTH);
+    }
+
+    /// A barrier: the warp mostly leaves there.
+    fn barrier(&mut self, block: usize, index: usize) {
+        let behind = self.meeting();
+        let now = self.now;
+        self.skip_if_nobody(index, behind);
+        let (status, here) = (self.e.int(Status::Barrier as u32), self.address(index));
+        let [steps, threads] = self.counted();
+        self.e.jump(self.ways.leave, &[status, here, steps, threads]);
+        self.now = now;
+        self.begin(behind);
+        self.fall_through(block);
     }
 
     fn control_by_interpreter(&mut self, block: usize, index: usize) {

@@ -6,6 +6,7 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use nvir_base::num::Round;
 use nvir_base::num::int::Permute;
+use nvir_base::num::mufu::Func;
 use nvir_emu::engine::Code;
 use nvir_emu::engine::open::{FloatOp, Fp, Funnel, LaneOp, POOL, Part, Src, Uniform};
 
@@ -14,7 +15,8 @@ pub(super) fn is_lane_op(code: &Code, op: LaneOp, src: &[Src; 3]) -> bool {
     let known = |i: usize| Group::known(code, src[i]);
     match op {
         LaneOp::Float(_, fp) => fp.round == Round::Rn && fp.scale == 0,
-        LaneOp::Mufu { .. } | LaneOp::Rcp64h | LaneOp::Rsq64h | LaneOp::MadSpDescribed => false,
+        LaneOp::Mufu { func, .. } => func == Func::Rcp,
+        LaneOp::Rcp64h | LaneOp::Rsq64h | LaneOp::MadSpDescribed => false,
         LaneOp::Video(_) | LaneOp::SurfaceAddress => false,
         LaneOp::Bfe { reverse, .. } => !reverse && known(1).is_some(),
         LaneOp::Shr { reverse, .. } => !reverse,
@@ -55,6 +57,7 @@ impl Group<'_, '_, '_> {
             LaneOp::FMul { ftz } => return self.float_op(FloatOp::Mul, Fp { ftz, ..Fp::default() }, src),
             LaneOp::FFma { ftz } => return self.float_op(FloatOp::Fma, Fp { ftz, ..Fp::default() }, src),
             LaneOp::Float(op, fp) => return self.float_op(op, fp, src),
+            LaneOp::Mufu { sat, .. } => return self.reciprocal(sat, a),
             LaneOp::FMin { ftz } => return self.float_extreme(FloatCC::LessThan, ftz, src),
             LaneOp::FMax { ftz } => return self.float_extreme(FloatCC::GreaterThan, ftz, src),
             LaneOp::FSel { test, ftz } => {
@@ -205,6 +208,19 @@ impl Group<'_, '_, '_> {
             v = Lanes { value: self.e.saturate(v.value), nans: Nans::Exact, ..v };
         }
         v
+    }
+
+    /// MUFU.RCP: a quotient of floats rounds to the same float as one of doubles.
+    fn reciprocal(&mut self, sat: bool, src: Src) -> Lanes {
+        let (x, one) = (self.flushed(src, true), self.e.all(1f32.to_bits()));
+        let (x, one) = (self.e.floats(x), self.e.floats(one));
+        let v = self.e.b.ins().fdiv(one, x);
+        let v = self.e.words(v);
+        let value = self.e.flush(v);
+        match sat {
+            true => Lanes::exact(self.e.saturate(value)),
+            false => Lanes { value, nans: Nans::Any, flushed: true },
+        }
     }
 
     /// The minimum or maximum: what compares so with the other. A NaN gives way to a number; -0 is less than +0.

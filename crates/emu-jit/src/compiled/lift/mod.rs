@@ -19,7 +19,7 @@ mod vector;
 
 use super::blocks::Blocks;
 use super::frame::{ELSEWHERE, STOP, Status, field};
-use super::host::{Blob, Host, Refused};
+use super::host::{Blob, Budget, Host, Refused};
 use super::liveness::{Liveness, Set};
 use crate::Threads;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -64,7 +64,7 @@ pub(crate) fn compile(code: &Code, roots: &[usize], of: Threads, keep: Keep) -> 
         return Err(Refused::Failed(format!("{length} instructions, more than {MAX_INSTRUCTIONS}")));
     }
     let liveness = Liveness::new(code, &blocks, of);
-    let mut host = Host::new()?;
+    let mut host = Host::new(Budget::PROCESS)?;
     let callback = host.callback();
     let config = host.config();
     let mut context = FunctionBuilderContext::new();
@@ -138,8 +138,10 @@ fn is_in_run(code: &Code, inst: &Inst, of: Threads) -> bool {
 }
 
 /// Whether generated code executes an instruction without a call, if nothing is unusual.
-pub(crate) fn is_in_line(code: &Code, inst: &Inst, of: Threads) -> bool {
+pub(crate) fn is_in_line(code: &Code, index: usize, of: Threads) -> bool {
+    let inst = &code.instructions()[index];
     is_in_run(code, inst, of)
+        || code.has_kernel(index)
         || of == Threads::Kernel && Request::of(inst).is_some()
         || flow::is_usual(inst, of)
 }
@@ -264,6 +266,7 @@ impl<'c> Lift<'_, 'c> {
             }
             match Request::of(self.inst(index)).filter(|_| self.of == Threads::Kernel) {
                 Some(request) => self.access(index, &request),
+                None if self.code.has_kernel(index) => self.row(index),
                 None => self.call(index),
             }
             at += 1;
@@ -348,6 +351,26 @@ impl<'c> Lift<'_, 'c> {
         let done = self.meeting();
         self.skip_if_nobody(index, done);
         self.callback(index, field::STEP, index as u32);
+        let counted = self.counted();
+        self.e.jump(done, &counted);
+        self.begin(done);
+    }
+
+    /// Has a kernel execute an instruction on whole rows, which are those of the warp: 256 bits at a time, or more.
+    fn row(&mut self, index: usize) {
+        let inst = self.inst(index);
+        let done = self.meeting();
+        self.skip_if_nobody(index, done);
+        let callee = self.e.load(types::I64, self.state.frame, field::ROW);
+        let argument = self.e.int(index as u32);
+        self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
+        if inst.guard == PSrc::TRUE && inst.quad == 15 {
+            self.count(1, 1, None);
+        } else {
+            let mask = self.executing(inst);
+            let threads = self.threads_of(mask);
+            self.count(1, 0, Some(threads));
+        }
         let counted = self.counted();
         self.e.jump(done, &counted);
         self.begin(done);
