@@ -60,7 +60,10 @@ impl<'a> Lower<'a, '_> {
             Kind::Barycentric(what) => self.barycentric(what, &info.name, &dest, srcs, ix),
             Kind::System(value) => self.system(value, &info.name, &dest),
             Kind::InterpolateDeref(_) => {
-                self.error(self.span, "only inputs of fragment shaders are interpolated");
+                match self.stage() {
+                    Stage::Fragment => self.error(self.span, "only inputs are interpolated"),
+                    _ => self.not_here(&info.name),
+                }
                 self.define_undef(&dest);
             }
             Kind::Subgroup(op) => self.subgroup(op, &dest, srcs, ix),
