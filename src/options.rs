@@ -193,6 +193,9 @@ pub struct StageOptions {
     /// User clip planes that are evaluated, 0 to 8: those up to the highest that is switched on.
     /// Programs that write clip distances themselves get none.
     pub clip_planes: u8,
+    /// A stage behind this one reads its clip vertex, which otherwise leaves a stage as clip distances only. TGSI says so by
+    /// NEXT_SHADER.
+    pub clip_vertex_read: bool,
     /// Arithmetic on single floats takes subnormal numbers for zero, and gives zero for them, as OpenGL allows and Mesa's
     /// drivers have it; division is shorter for it.
     pub flush_subnormals: bool,

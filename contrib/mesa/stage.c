@@ -25,6 +25,7 @@ void
 stage_options(const struct nv50_ir_prog_info *info, nvir_options *options)
 {
    /* nv50_ir has subnormal numbers flushed in all stages but compute. */
+   options->clip_vertex_read = true; /* a geometry shader may follow, now or later */
    options->flush_subnormals = info->type != PIPE_SHADER_COMPUTE;
    if (info->type != PIPE_SHADER_COMPUTE && info->io.genUserClip > 0)
       options->clip_planes = info->io.genUserClip;

@@ -96,7 +96,15 @@ impl Hash {
     }
 
     fn stage(&mut self, stage: &StageOptions) {
-        let StageOptions { tess, geometry, fragment, distances, clip_planes, flush_subnormals } = stage;
+        let StageOptions {
+            tess,
+            geometry,
+            fragment,
+            distances,
+            clip_planes,
+            clip_vertex_read,
+            flush_subnormals,
+        } = stage;
         self.maybe(*tess, |h, t| {
             let TessInfo { vertices_out, domain, spacing, ccw, point_mode } = t;
             h.number(vertices_out.into());
@@ -136,6 +144,7 @@ impl Hash {
         });
         self.maybe(*distances, |h, d| [d.clip, d.cull].into_iter().for_each(|n| h.number(n.into())));
         self.number((*clip_planes).into());
+        self.number((*clip_vertex_read).into());
         self.number((*flush_subnormals).into());
     }
 

@@ -93,6 +93,8 @@ properties! {
     clip_planes: u8,
     /// No code for user clip planes may be added.
     no_clip_planes: u8,
+    /// A stage behind this one reads its clip vertex.
+    clip_vertex_read: u8,
     /// Fragment: colour 0 goes to all targets.
     color_everywhere: u8,
     /// Fragment: depth and stencil tests come before the shader.

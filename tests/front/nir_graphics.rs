@@ -95,6 +95,7 @@ const TRIANGLES: StageOptions = StageOptions {
     fragment: None,
     distances: None,
     clip_planes: 0,
+    clip_vertex_read: false,
     flush_subnormals: false,
 };
 
@@ -449,7 +450,7 @@ fn clip_planes_and_distances() {
     has(&p, &["mul f32 v v c15[0x120]", "st u32 o[0x2d0 align 16] v"]);
     // The clip vertex itself stays.
     assert_eq!((count(&p, "st u32 o["), interface(&p).properties.clip_planes), (4 + 5, 5));
-    assert_eq!(count(&program(&text("VERTEX", head, &code)), "st u32 o["), 4 + 4);
+    assert_eq!(count(&program(&text("VERTEX", head, &code)), "st u32 o["), 4);
     // What writes distances gets no planes.
     let distances = text("VERTEX", "", &format!("{input}{}{}", store(0, 17, "xyzw"), store(1, 18, "xy")));
     let p = program_with(planes, &distances);
@@ -701,11 +702,24 @@ fn a_clip_vertex_leaves_a_stage_that_another_may_read_it_behind() {
          \tvec1 32 ssa_2 = deref_var &c (shader_out vec4) \n\
          \tintrinsic store_deref (ssa_2, ssa_1) (wrmask=xyzw /*15*/, access=0)",
     );
-    let stores = |planes: u8| {
-        let options = StageOptions { clip_planes: planes, ..StageOptions::default() };
+    let stores = |clip_vertex_read: bool, planes: u8| {
+        let options = StageOptions { clip_planes: planes, clip_vertex_read, ..StageOptions::default() };
         count(&program_with(options, &shader), "st u32 o[0x27")
     };
-    assert_eq!((stores(0), stores(2)), (4, 0));
+    assert_eq!((stores(true, 0), stores(true, 2), stores(false, 0)), (4, 0, 0));
+    // TGSI says itself what follows.
+    let tgsi = |next: &str| {
+        let text =
+            format!("VERT\n{next}DCL IN[0]\nDCL OUT[0], CLIPVERTEX\n  0: MOV OUT[0], IN[0]\n  1: END\n");
+        count(
+            &compiler(StageOptions::default(), OptLevel::O0)
+                .front(&Source::tgsi(&text))
+                .expect("it compiles"),
+            "st u32 o[0x27",
+        )
+    };
+    let next = ["", "PROPERTY NEXT_SHADER FRAG\n", "PROPERTY NEXT_SHADER GEOM\n"].map(tgsi);
+    assert_eq!(next, [0, 0, 4]);
 }
 
 #[test]

@@ -469,6 +469,10 @@ typedef struct nvir_options {
    */
   uint32_t post_depth_coverage;
   /*
+   1: a stage behind the program's reads its clip vertex, which is stored then if there are no clip planes.
+   */
+  uint32_t clip_vertex_read;
+  /*
    1: a graphics program's arithmetic on single floats takes subnormal numbers for zero, and gives zero for them.
    */
   uint32_t flush_subnormals;

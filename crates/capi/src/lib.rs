@@ -146,6 +146,8 @@ pub struct nvir_options {
     pub early_fragment_tests: u32,
     /// 1 if the coverage mask is that after the early tests.
     pub post_depth_coverage: u32,
+    /// 1: a stage behind the program's reads its clip vertex, which is stored then if there are no clip planes.
+    pub clip_vertex_read: u32,
     /// 1: a graphics program's arithmetic on single floats takes subnormal numbers for zero, and gives zero for them.
     pub flush_subnormals: u32,
 }
@@ -178,6 +180,7 @@ impl nvir_options {
         geometry_streams: 0,
         early_fragment_tests: 0,
         post_depth_coverage: 0,
+        clip_vertex_read: 0,
         flush_subnormals: 0,
     };
 }

@@ -285,6 +285,7 @@ pub(crate) fn options(o: &nvir_options) -> Option<StageOptions> {
         fragment: Some(fragment),
         distances: Some(distances).filter(|d| *d != Distances::default()),
         clip_planes: small(o.clip_planes)?,
+        clip_vertex_read: o.clip_vertex_read != 0,
         flush_subnormals: o.flush_subnormals != 0,
     })
 }

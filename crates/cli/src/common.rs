@@ -263,7 +263,7 @@ pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
 /// `vertices-out=3,domain=triangles`: what the text of a graphics stage leaves out, and user clip planes.
 pub(crate) fn stage_info(text: &str) -> Result<StageOptions, String> {
     const KEYS: &str = "vertices-out, domain, spacing, ccw, points, early-tests, post-depth-coverage, clip-distances, \
-         cull-distances, clip-planes, flush-subnormals";
+         cull-distances, clip-planes, clip-vertex-read, flush-subnormals";
     let mut stage = StageOptions::default();
     for pair in text.split(',') {
         let (key, value) = pair.split_once('=').unwrap_or((pair, "1"));
@@ -300,6 +300,7 @@ pub(crate) fn stage_info(text: &str) -> Result<StageOptions, String> {
             "clip-distances" => stage.distances.get_or_insert_default().clip = small()?,
             "cull-distances" => stage.distances.get_or_insert_default().cull = small()?,
             "clip-planes" => stage.clip_planes = small()?,
+            "clip-vertex-read" => stage.clip_vertex_read = flag()?,
             "flush-subnormals" => stage.flush_subnormals = flag()?,
             key => return Err(format!("unknown key `{key}`; available: {KEYS}")),
         }

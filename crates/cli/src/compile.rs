@@ -119,7 +119,7 @@ pub(crate) struct Args {
     work_dim: Option<u32>,
     /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
     /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
-    /// cull-distances; clip-planes, the number of user clip planes; and flush-subnormals
+    /// cull-distances; clip-planes, the number of user clip planes; clip-vertex-read; and flush-subnormals
     #[arg(long, value_parser = common::stage_info, value_name = "LIST", help_heading = "Limits and launch")]
     stage_info: Option<StageOptions>,
     /// Compile again whenever an input changes, until Ctrl-C

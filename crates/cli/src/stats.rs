@@ -89,7 +89,7 @@ pub(crate) struct Args {
     verify_each: bool,
     /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
     /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
-    /// cull-distances; clip-planes, the number of user clip planes; and flush-subnormals. Default: patches of three vertices, divided into
+    /// cull-distances; clip-planes, the number of user clip planes; clip-vertex-read; and flush-subnormals. Default: patches of three vertices, divided into
     /// triangles, since what is measured hardly depends on it
     #[arg(long, value_parser = common::stage_info, value_name = "LIST", help_heading = "Limits and launch")]
     stage_info: Option<StageOptions>,
@@ -108,6 +108,7 @@ const ASSUMED: StageOptions = StageOptions {
     fragment: None,
     distances: None,
     clip_planes: 0,
+    clip_vertex_read: false,
     flush_subnormals: false,
 };
 

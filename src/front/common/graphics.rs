@@ -247,10 +247,11 @@ pub(crate) fn clip_source(interface: &Interface) -> Option<Semantic> {
     [Semantic::ClipVertex, Semantic::Position].into_iter().find(|&s| has(s))
 }
 
-/// Whether an output stays in the shader: a clip vertex leaves the last stage before the rasteriser as clip distances. Which
-/// stage is the last the driver says by the user clip planes; in front of another one it is an attribute like others.
+/// Whether an output stays in the shader: a clip vertex leaves the last stage before the rasteriser as clip distances, which
+/// the driver asks for by user clip planes. In front of a stage that reads it, it is an attribute like others.
 pub(crate) fn stays(interface: &Interface, semantic: Semantic) -> bool {
-    let last = interface.stage == Stage::Geometry || interface.properties.clip_planes > 0;
+    let p = &interface.properties;
+    let last = interface.stage == Stage::Geometry || p.clip_planes > 0 || p.clip_vertex_read == 0;
     semantic == Semantic::ClipVertex && interface.stage != Stage::TessControl && last
 }
 

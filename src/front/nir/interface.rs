@@ -320,6 +320,7 @@ impl Reader<'_> {
         // All of them clip, where nobody says otherwise.
         p.clip_distances = distances.map_or(components, |d| d.clip);
         p.cull_distances = distances.map_or(0, |d| d.cull);
+        p.clip_vertex_read = options.clip_vertex_read.into();
         match self.stage {
             Stage::TessControl | Stage::TessEval => {
                 let tess = options.tess.unwrap_or_default();

@@ -153,6 +153,10 @@ impl Registers {
                 Property::GsInvocations => p.invocations = number,
                 Property::NumClipDistEnabled => p.clip_distances = small,
                 Property::NumCullDistEnabled => p.cull_distances = small,
+                Property::NextShader => {
+                    let next = name.words().get(value as usize).copied();
+                    p.clip_vertex_read = u8::from(matches!(next, Some("GEOM" | "TESS_CTRL")));
+                }
                 Property::VsProhibitUcps => p.no_clip_planes = small,
                 Property::FsColor0WritesAllCbufs => p.color_everywhere = small,
                 Property::FsEarlyDepthStencil => p.early_tests = small,

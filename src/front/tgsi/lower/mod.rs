@@ -86,6 +86,7 @@ pub(super) fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Dia
     let mut registers = Registers::new(ast)?;
     let interface = &mut registers.interface;
     let mut clip_source = None;
+    interface.properties.clip_vertex_read |= u8::from(req.stage.clip_vertex_read);
     if req.stage.clip_planes > 0 && graphics_front::takes_clip_planes(interface) {
         clip_source = graphics_front::clip_source(interface);
         graphics_front::declare_clip_distances(interface, req.stage.clip_planes);
