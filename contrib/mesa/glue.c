@@ -259,10 +259,10 @@ complain(const char *message)
 }
 
 static void
-dump_text(const char *text, size_t length, const char *ending)
+dump_text(const char *text, size_t length, uint64_t name, const char *ending)
 {
    char path[4096];
-   snprintf(path, sizeof(path), "%s/%016" PRIx64 ".%s", settings.dump, hash_of(text, length), ending);
+   snprintf(path, sizeof(path), "%s/%016" PRIx64 ".%s", settings.dump, name, ending);
    FILE *file = fopen(path, "wb");
    if (!file)
       return;
@@ -446,18 +446,17 @@ static struct kept {
 } kept[KEPT_PROGRAMS];
 
 static struct kept *
-kept_place(int chip, const nvir_options *options, const char *text, size_t length)
+kept_place(int chip, const nvir_options *options, uint64_t name)
 {
-   uint64_t hash = hash_of(text, length) ^ hash_of((const char *)options, sizeof(*options)) ^ (uint64_t)chip << 32;
+   uint64_t hash = name ^ hash_of((const char *)options, sizeof(*options)) ^ (uint64_t)chip << 32;
    return &kept[(hash ^ hash >> 32) % KEPT_PROGRAMS];
 }
 
-/* Hands over what was made of a text before; false: nothing is kept of it. */
+/* Hands over what was made of a text before; false: nothing is kept in its place. */
 static bool
-hand_over_kept(const struct nv50_ir_prog_info *info, int chip, const nvir_options *options, const char *text, size_t length,
-               struct nv50_ir_prog_info_out *out, int *result)
+hand_over_kept(struct kept *k, const struct nv50_ir_prog_info *info, int chip, const nvir_options *options, const char *text,
+               size_t length, struct nv50_ir_prog_info_out *out, int *result)
 {
-   struct kept *k = kept_place(chip, options, text, length);
    pthread_mutex_lock(&kept_lock);
    bool same = k->shader && k->chip == chip && k->length == length && !memcmp(&k->options, options, sizeof(*options)) &&
                !memcmp(k->text, text, length);
@@ -469,7 +468,7 @@ hand_over_kept(const struct nv50_ir_prog_info *info, int chip, const nvir_option
 
 /* Takes over a shader. */
 static void
-keep(int chip, const nvir_options *options, const char *text, size_t length, nvir_shader *shader)
+keep(struct kept *k, int chip, const nvir_options *options, const char *text, size_t length, nvir_shader *shader)
 {
    char *copy = length <= KEPT_TEXT_BYTES ? malloc(length) : NULL;
    if (!copy) {
@@ -477,7 +476,6 @@ keep(int chip, const nvir_options *options, const char *text, size_t length, nvi
       return;
    }
    memcpy(copy, text, length);
-   struct kept *k = kept_place(chip, options, text, length);
    pthread_mutex_lock(&kept_lock);
    struct kept old = *k;
    *k = (struct kept) { chip, *options, length, copy, shader };
@@ -487,7 +485,7 @@ keep(int chip, const nvir_options *options, const char *text, size_t length, nvi
 }
 
 static int
-compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, size_t length,
+compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, size_t length, uint64_t name,
              struct nv50_ir_prog_info_out *out)
 {
    bool nir = info->bin.sourceRep == PIPE_SHADER_IR_NIR;
@@ -502,7 +500,8 @@ compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, s
    nvir_options_init(&options, sizeof(options));
    options.opt_level = info->optLevel;
    stage_options(info, &options);
-   if (hand_over_kept(info, chip, &options, text, length, out, &result))
+   struct kept *place = kept_place(chip, &options, name);
+   if (hand_over_kept(place, info, chip, &options, text, length, out, &result))
       return result;
    status = nvir_compiler_new(chip, &options, &compiler);
    if (status == NVIR_STATUS_OK) {
@@ -511,7 +510,7 @@ compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, s
    }
    if (status == NVIR_STATUS_OK) {
       result = hand_over(info, chip, shader, out);
-      keep(chip, &options, text, length, shader);
+      keep(place, chip, &options, text, length, shader);
    } else {
       complain(error ? nvir_error_text(error) : "the compiler was called wrongly");
       result = status == NVIR_STATUS_INPUT ? NOT_UNDERSTOOD : NO_CODE;
@@ -532,17 +531,17 @@ compile_ours(const struct nv50_ir_prog_info *info, int chip, struct nv50_ir_prog
 
    printed = now_us();
    begin(info, out);
-   if (text)
-      made.result = compile_text(info, chip, text, length, out);
+   if (text) {
+      *name = hash_of(text, length);
+      made.result = compile_text(info, chip, text, length, *name, out);
+   }
    made.text_us = printed - start;
    made.all_us = now_us() - start;
    made.instructions = out->bin.instructions;
    made.registers = out->bin.maxGPR + 1;
    made.bytes = out->bin.codeSize;
    if (text && settings.dump)
-      dump_text(text, length, info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi");
-   if (text && name)
-      *name = hash_of(text, length);
+      dump_text(text, length, *name, info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi");
    free(text);
    return made;
 }

@@ -12,9 +12,7 @@ pub(crate) fn run(f: &mut Function) {
     for inst in f.insts.values_mut() {
         // Moves with a sign, and what only picks one of its operands, take bits as they are.
         let picks = matches!(inst.op, Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Slct);
-        let converts = inst.op == Op::Cvt;
-        let single = inst.sty == Type::F32 || inst.ty == Type::F32 && !converts;
-        if single && !picks && inst.op.row().is(row::FTZ) {
+        if inst.sty == Type::F32 && !picks && inst.op.row().is(row::FTZ) {
             inst.ftz = true;
         }
     }

@@ -824,7 +824,7 @@ fn a_driver_may_have_subnormal_numbers_flushed() {
 
 #[test]
 fn atomics_of_helpers_give_the_same_value_twice() {
-    let code = |within: bool| {
+    let shader = |within: bool| {
         let atomic = "\tvec1 32 ssa_2 = intrinsic ssbo_atomic_umax (ssa_0, ssa_0, ssa_1) (access=0)\n\
              \tvec1  1 ssa_3 = ieq ssa_2, ssa_1\n";
         let (open, close) = match within {
@@ -837,11 +837,7 @@ fn atomics_of_helpers_give_the_same_value_twice() {
         text("FRAGMENT", "", &format!("\tvec1 32 ssa_1 = load_const (0x00000001)\n{open}{atomic}{close}"))
     };
     for (within, asks) in [(true, 1), (false, 0)] {
-        let p = program(&code(within));
-        assert_eq!(count(&p, "rdsv u32 v sv[threadkill]"), asks, "{}", code_text(&p));
+        let p = program(&shader(within));
+        assert_eq!(count(&p, "rdsv u32 v sv[threadkill]"), asks, "{}", code(&p).join("\n"));
     }
-}
-
-fn code_text(p: &Program) -> String {
-    code(p).join("\n")
 }

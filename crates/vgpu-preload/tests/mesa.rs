@@ -118,19 +118,27 @@ fn silent(chip: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
     if log.is_empty() { Ok(()) } else { Err(log.into()) }
 }
 
+/// Builds one of the clients that are in C.
+fn cc(client: &str, result: &Path, options: &[&OsStr]) -> Result<(), Failed> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(client);
+    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"]).arg(result).arg(source).args(options);
+    let out = cc.output().map_err(|e| format!("cc: {e}"))?;
+    if out.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&out.stderr).into_owned().into()) }
+}
+
 /// With a library that refuses every program: the driver falls back to Mesa's compiler only if it is asked to, and what is
 /// wrong is said once, however often the driver tries.
 fn refused(chip: &str) -> Result<(), Failed> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("refusing_{chip}"));
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"]);
-    cc.arg(root.join("../capi/include")).arg(root.join("tests/clients/refusing.c"));
-    let out = cc.arg("-o").arg(folder.join("libnvir.so")).output().map_err(|e| format!("cc: {e}"))?;
-    if !out.status.success() {
-        return Err(String::from_utf8_lossy(&out.stderr).into_owned().into());
-    }
+    let include = root.join("../capi/include");
+    cc(
+        "refusing.c",
+        &folder.join("libnvir.so"),
+        &["-shared".as_ref(), "-fPIC".as_ref(), "-I".as_ref(), include.as_ref()],
+    )?;
     let library = ("LD_LIBRARY_PATH", &*folder.to_string_lossy());
     client_with_nvir(chip, &[library, ("NVIR_FALLBACK", "1")])?;
     let said = match client_with_nvir(chip, &[library]) {
@@ -142,15 +150,8 @@ fn refused(chip: &str) -> Result<(), Failed> {
 
 /// Eight contexts in eight threads compile and draw at once, with the driver that has nvir in it where it is there.
 fn contexts(chip: &str) -> Result<(), Failed> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("contexts_{chip}"));
-    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
-    cc.arg(root.join("tests/clients/contexts.c")).args(["-lEGL", "-lGLESv2", "-lpthread"]);
-    let out = cc.output().map_err(|e| format!("cc: {e}"))?;
-    if !out.status.success() {
-        return Err(String::from_utf8_lossy(&out.stderr).into_owned().into());
-    }
+    cc("contexts.c", &program, &["-lEGL", "-lGLESv2", "-lpthread"].map(OsStr::new))?;
     let drivers = mesa_with_nvir().map(|dir| dir.join("dri"));
     for drivers in [None, drivers.as_ref()].iter().take(1 + usize::from(drivers.is_some())) {
         let mut command = preloaded(&program, chip)?;

@@ -396,7 +396,8 @@ fn parts(shader: &Shader<'_>, ty: TypeId, compact: bool) -> Vec<u32> {
     words
 }
 
-fn words_of(shape: Shape) -> u32 {
+/// Words of a scalar or vector as an input or output.
+pub(super) fn words_of(shape: Shape) -> u32 {
     u32::from(shape.comps) * if shape.bits == 64 { 2 } else { 1 }
 }
 
@@ -469,18 +470,14 @@ fn accesses<'a>(f: &'a Function<'a>) -> impl Iterator<Item = (&'a Indices, Io, T
             _ => return None,
         };
         let (ix, srcs) = (f.indices(i.indices), f.srcs(i.srcs));
-        let wide = |bits: u8| bits == 64;
         let words = match i.dest {
-            Some(Dest::Ssa(def)) => {
-                let n = u32::from(def.shape.comps) * if wide(def.shape.bits) { 2 } else { 1 };
-                (1u32 << n.min(8)) - 1
-            }
+            Some(Dest::Ssa(def)) => (1u32 << words_of(def.shape).min(8)) - 1,
             // The type of a register's or a stored value is in the indices.
             _ => {
                 let ty = if store { ix.src_type } else { ix.dest_type };
                 let mask = u32::from(ix.write_mask.unwrap_or(15));
                 match ty {
-                    Some(ty) if wide(ty.bits) => {
+                    Some(ty) if ty.bits == 64 => {
                         (0..4).filter(|c| mask >> c & 1 != 0).map(|c| 3 << (2 * c)).sum()
                     }
                     _ => mask & 15,

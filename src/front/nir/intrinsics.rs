@@ -93,32 +93,6 @@ pub enum Io {
     VertexOutput,
 }
 
-impl Io {
-    /// The name of the intrinsic that loads so.
-    pub(super) fn load_name(self) -> &'static str {
-        match self {
-            Io::Input => "load_input",
-            Io::VertexInput => "load_per_vertex_input",
-            Io::Interpolated => "load_interpolated_input",
-            Io::Output => "load_output",
-            Io::VertexOutput => "load_per_vertex_output",
-        }
-    }
-}
-
-impl Barycentric {
-    /// The name of the intrinsic that makes these coordinates.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Barycentric::Pixel => "load_barycentric_pixel",
-            Barycentric::Centroid => "load_barycentric_centroid",
-            Barycentric::Sample => "load_barycentric_sample",
-            Barycentric::AtSample => "load_barycentric_at_sample",
-            Barycentric::AtOffset => "load_barycentric_at_offset",
-        }
-    }
-}
-
 /// Where in a pixel an input is interpolated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Barycentric {
@@ -484,6 +458,16 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 /// The row of an intrinsic.
 pub fn lookup(name: &str) -> Option<&'static IntrinsicInfo> {
     TABLE.get(name)
+}
+
+/// The intrinsic of a kind that loads or stores inputs and outputs, or gives the coordinates for it.
+pub(super) fn of_interface(kind: Kind) -> Option<&'static IntrinsicInfo> {
+    static TABLE: LazyLock<FxHashMap<Kind, &'static IntrinsicInfo>> = LazyLock::new(|| {
+        let of_interface = |kind| matches!(kind, Kind::LoadIo(_) | Kind::StoreIo(_) | Kind::Barycentric(_));
+        let rows = ROWS.iter().filter(|row| of_interface(row.1));
+        rows.filter_map(|row| Some((row.1, lookup(row.0)?))).collect()
+    });
+    TABLE.get(&kind).copied()
 }
 
 #[cfg(test)]

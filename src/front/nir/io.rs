@@ -11,13 +11,11 @@ use super::indices::Indices;
 use super::interface::is_per_vertex;
 use super::intrinsics::{self, Barycentric, Io, Kind, Mem};
 use super::locations::Location;
+use super::lower::types::Layouts;
 use super::names::{Interpolation, Mode, Stage};
 use super::types::{Type, TypeId};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// How deep types may nest.
-const DEPTH: u32 = 32;
 
 const WORD: Shape = Shape { bits: 32, comps: 1 };
 
@@ -28,12 +26,15 @@ const MOST: u32 = 128;
 pub(super) fn lower(shader: &mut Shader<'_>) -> Result<(), Diagnostics> {
     let mut functions = std::mem::take(&mut shader.functions);
     let mut diags = Diagnostics::default();
-    let mut vectors = Vectors { shader, known: FxHashMap::default() };
-    let second = second_colors(vectors.shader);
+    let second = second_colors(shader);
+    let numbers = shader.vars.iter().enumerate().map(|(n, v)| (v.name, n)).collect();
+    let mut layouts = Layouts::default();
     for f in functions.iter_mut().filter(|f| f.defined && has_derefs(f)) {
         let body = std::mem::take(&mut f.body);
         let next = body.iter().map(|(node, _)| after(f, node)).max().unwrap_or(0);
-        let mut l = Lower { f, vectors: &mut vectors, second: &second, chains: FxHashMap::default(), next };
+        let chains = FxHashMap::default();
+        let mut l =
+            Lower { f, shader, numbers: &numbers, layouts: &mut layouts, second: &second, chains, next };
         for (node, span) in body {
             if let Err(d) = l.node(node, span) {
                 diags.push(*d);
@@ -82,55 +83,6 @@ fn second_colors<'s>(shader: &Shader<'s>) -> FxHashSet<&'s str> {
     results().filter(|(_, location, register)| register > &first[location]).map(|r| r.0).collect()
 }
 
-/// How many vectors types take.
-struct Vectors<'a, 's> {
-    shader: &'a Shader<'s>,
-    /// And how deep each nests.
-    known: FxHashMap<TypeId, (u32, u32)>,
-}
-
-impl Vectors<'_, '_> {
-    /// `None`: the text does not say it, or the type nests too deep.
-    fn of(&mut self, ty: TypeId) -> Option<u32> {
-        self.find(ty, DEPTH).map(|(vectors, _)| vectors)
-    }
-
-    fn find(&mut self, ty: TypeId, depth: u32) -> Option<(u32, u32)> {
-        if let Some(known) = self.known.get(&ty) {
-            return Some(*known).filter(|(_, deep)| *deep <= depth);
-        }
-        let depth = depth.checked_sub(1)?;
-        let mut deep = 0;
-        let vectors = match self.shader.types.get(ty) {
-            Type::Vector(shape, _) => of_vector(shape),
-            Type::Matrix { columns, column, .. } => columns * of_vector(column),
-            Type::Array { element, len } => {
-                let (each, below) = self.find(element, depth)?;
-                deep = below;
-                each.checked_mul(len)?
-            }
-            Type::Struct(number) => {
-                let mut sum = 0u32;
-                for (ty, _) in &self.shader.structs[number as usize].fields {
-                    let (each, below) = self.find(*ty, depth)?;
-                    sum = sum.checked_add(each)?;
-                    deep = deep.max(below);
-                }
-                sum
-            }
-            // A handle.
-            Type::Opaque { .. } => 1,
-            Type::Unknown => return None,
-        };
-        self.known.insert(ty, (vectors, deep + 1));
-        Some((vectors, deep + 1))
-    }
-}
-
-fn of_vector(shape: Shape) -> u32 {
-    if shape.bits == 64 && shape.comps > 2 { 2 } else { 1 }
-}
-
 /// Where a chain of derefs has led.
 #[derive(Clone)]
 struct Chain {
@@ -146,9 +98,12 @@ struct Chain {
     terms: Vec<(Src, u32)>,
 }
 
-struct Lower<'f, 'a, 's> {
+struct Lower<'f, 's> {
     f: &'f mut Function<'s>,
-    vectors: &'f mut Vectors<'a, 's>,
+    shader: &'f Shader<'s>,
+    /// The shader's variables by name.
+    numbers: &'f FxHashMap<&'s str, usize>,
+    layouts: &'f mut Layouts,
     second: &'f FxHashSet<&'s str>,
     /// By the number of the deref.
     chains: FxHashMap<u32, Chain>,
@@ -156,52 +111,63 @@ struct Lower<'f, 'a, 's> {
     next: u32,
 }
 
-impl<'s> Lower<'_, '_, 's> {
+impl<'f, 's> Lower<'f, 's> {
     fn node(&mut self, node: Node<'s>, span: Span) -> Result<(), Box<Diagnostic>> {
-        let i = match node {
+        match node {
             Node::Deref(d) if is_attribute(&d) => return self.deref(&d, span),
-            Node::Intrinsic(i) => i,
-            other => {
-                self.f.body.push((other, span));
-                return Ok(());
+            Node::Intrinsic(i) => match i.info.kind {
+                Kind::Load(Mem::Deref) | Kind::Store(Mem::Deref) | Kind::InterpolateDeref(_) => {
+                    if let Some(chain) = self.chain(&self.f.srcs(i.srcs)[0]) {
+                        return self.access(&i, chain, span);
+                    }
+                }
+                Kind::CopyDeref if self.f.srcs(i.srcs).iter().any(|src| self.chain(src).is_some()) => {
+                    let message = "copies of whole inputs and outputs are not supported; `nir_lower_var_copies` takes them apart";
+                    return Err(Diagnostic::unsupported(message).at(span, "").into());
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        self.f.body.push((node, span));
+        Ok(())
+    }
+
+    fn access(&mut self, i: &Intrinsic, chain: Chain, span: Span) -> Result<(), Box<Diagnostic>> {
+        let second = self.f.srcs(i.srcs).get(1).copied();
+        match (i.info.kind, i.dest, second) {
+            (Kind::InterpolateDeref(at), Some(dest), second) => {
+                self.load(chain, dest, Some((at, second)), span)
             }
-        };
-        let srcs = self.f.srcs(i.srcs).to_vec();
-        let chain = |l: &Self, n: usize| match srcs.get(n)?.place {
-            Place::Ssa(number) => l.chains.get(&number).cloned(),
-            Place::Reg(_) => None,
-        };
-        match (i.info.kind, chain(self, 0), i.dest) {
-            (Kind::Load(Mem::Deref), Some(chain), Some(dest)) => self.load(chain, dest, None, span),
-            (Kind::InterpolateDeref(at), Some(chain), Some(dest)) => {
-                self.load(chain, dest, Some((at, srcs.get(1).copied())), span)
-            }
-            (Kind::Store(Mem::Deref), Some(chain), _) => {
-                self.store(chain, srcs[1], self.f.indices(i.indices).write_mask, span)
-            }
-            (Kind::CopyDeref, first, _) if first.is_some() || chain(self, 1).is_some() => {
-                let message = "copies of whole inputs and outputs are not supported; `nir_lower_var_copies` takes them apart";
-                Err(Diagnostic::unsupported(message).at(span, "").into())
-            }
-            _ => {
-                self.f.body.push((node, span));
-                Ok(())
-            }
+            (_, Some(dest), _) => self.load(chain, dest, None, span),
+            (_, None, Some(data)) => self.store(chain, data, self.f.indices(i.indices).write_mask, span),
+            // The validator knows how many sources there are.
+            (_, None, None) => Ok(()),
         }
     }
 
     // ---- chains
 
-    fn deref(&mut self, d: &Deref<'s>, span: Span) -> Result<(), Box<Diagnostic>> {
-        let unknown = |what: &str| Box::new(Diagnostic::unsupported(what).at(span, ""));
-        let before = |l: &Self, parent: &Src| match parent.place {
-            Place::Ssa(number) => l.chains.get(&number).cloned(),
+    /// Where a source leads, if it comes from a variable of a stage's interface.
+    fn chain(&self, src: &Src) -> Option<Chain> {
+        match src.place {
+            Place::Ssa(number) => self.chains.get(&number).cloned(),
             Place::Reg(_) => None,
-        };
+        }
+    }
+
+    /// The vectors that a type takes.
+    fn vectors(&mut self, ty: TypeId) -> Option<u32> {
+        self.layouts.of(self.shader, ty).map(|layout| layout.vectors)
+    }
+
+    fn deref(&mut self, d: &Deref<'s>, span: Span) -> Result<(), Box<Diagnostic>> {
+        const NO_LAYOUT: &str = "the layout of this structure is not in the text";
+        let unknown = |what: &str| Box::new(Diagnostic::unsupported(what).at(span, ""));
         let chain = match &d.kind {
             DerefKind::Var(name) => {
-                let shader = self.vectors.shader;
-                let Some(var) = shader.vars.iter().position(|v| v.name == *name) else { return Ok(()) };
+                let shader = self.shader;
+                let Some(&var) = self.numbers.get(name) else { return Ok(()) };
                 Some(Chain {
                     var,
                     ty: d.ty,
@@ -213,7 +179,7 @@ impl<'s> Lower<'_, '_, 's> {
                 })
             }
             DerefKind::Array { parent, index, pointer: false } => {
-                let Some(mut chain) = before(self, parent) else { return Ok(()) };
+                let Some(mut chain) = self.chain(parent) else { return Ok(()) };
                 chain.ty = d.ty;
                 if std::mem::take(&mut chain.of_vertex) {
                     chain.vertex = Some(*index);
@@ -224,18 +190,15 @@ impl<'s> Lower<'_, '_, 's> {
                 Some(chain)
             }
             DerefKind::Struct { parent, field } => {
-                let Some(mut chain) = before(self, parent) else { return Ok(()) };
-                let Type::Struct(number) = self.vectors.shader.types.get(chain.ty) else {
-                    return Err(unknown("the layout of this structure is not in the text"));
+                let Some(mut chain) = self.chain(parent) else { return Ok(()) };
+                let Type::Struct(number) = self.shader.types.get(chain.ty) else {
+                    return Err(unknown(NO_LAYOUT));
                 };
-                for (ty, name) in &self.vectors.shader.structs[number as usize].fields {
+                for (ty, name) in &self.shader.structs[number as usize].fields {
                     if name == field {
                         break;
                     }
-                    let each = self
-                        .vectors
-                        .of(*ty)
-                        .ok_or_else(|| unknown("the layout of this structure is not in the text"))?;
+                    let each = self.vectors(*ty).ok_or_else(|| unknown(NO_LAYOUT))?;
                     chain.vectors = chain.vectors.saturating_add(each);
                 }
                 chain.ty = d.ty;
@@ -253,8 +216,8 @@ impl<'s> Lower<'_, '_, 's> {
 
     /// Goes on to an element, or a column, of the chain's new type.
     fn step(&mut self, chain: &mut Chain, index: &ArrayIndex) -> Option<()> {
-        let each = self.vectors.of(chain.ty)?;
-        let compact = self.vectors.shader.vars[chain.var].io.compact;
+        let each = self.vectors(chain.ty)?;
+        let compact = self.shader.vars[chain.var].io.compact;
         match (index, compact) {
             (ArrayIndex::Const(n), false) => {
                 let n = u32::try_from(*n).ok()?;
@@ -278,8 +241,8 @@ impl<'s> Lower<'_, '_, 's> {
         at: Option<(Barycentric, Option<Src>)>,
         span: Span,
     ) -> Result<(), Box<Diagnostic>> {
-        let var = &self.vectors.shader.vars[chain.var];
-        let (stage, io) = (self.vectors.shader.stage, var.io);
+        let var = &self.shader.vars[chain.var];
+        let (stage, io) = (self.shader.stage, var.io);
         let input = var.mode == Mode::ShaderIn;
         let indices = self.indices(&chain, span)?;
         let mut srcs = Vec::new();
@@ -299,18 +262,13 @@ impl<'s> Lower<'_, '_, 's> {
                 () => (Barycentric::Pixel, None),
             });
             let coordinates = Indices { interpolation: io.interpolation, ..Indices::default() };
-            let at = self.intrinsic(
-                at.name(),
-                &where_.into_iter().collect::<Vec<_>>(),
-                coordinates,
-                Shape { bits: 32, comps: 2 },
-                span,
-            );
-            srcs.push(at);
+            let (def, place) = self.define(Shape { bits: 32, comps: 2 }, span);
+            self.push(Kind::Barycentric(at), Some(Dest::Ssa(def)), where_.as_slice(), coordinates, span);
+            srcs.push(place);
         }
         srcs.extend(self.vertex(&chain, span));
         srcs.push(self.offset(&chain, span));
-        self.push(kind.load_name(), Some(dest), &srcs, indices, span);
+        self.push(Kind::LoadIo(kind), Some(dest), &srcs, indices, span);
         Ok(())
     }
 
@@ -325,20 +283,20 @@ impl<'s> Lower<'_, '_, 's> {
         let mut srcs = vec![data];
         srcs.extend(self.vertex(&chain, span));
         srcs.push(self.offset(&chain, span));
-        let name = if chain.vertex.is_some() { "store_per_vertex_output" } else { "store_output" };
-        self.push(name, None, &srcs, indices, span);
+        let kind = if chain.vertex.is_some() { Io::VertexOutput } else { Io::Output };
+        self.push(Kind::StoreIo(kind), None, &srcs, indices, span);
         Ok(())
     }
 
     /// What an access says of the variable that it goes to.
     fn indices(&mut self, chain: &Chain, span: Span) -> Result<Indices, Box<Diagnostic>> {
-        let shader = self.vectors.shader;
+        let shader = self.shader;
         let var = &shader.vars[chain.var];
         let ty = match shader.types.get(var.ty) {
             Type::Array { element, .. } if is_per_vertex(shader.stage, var) => element,
             _ => var.ty,
         };
-        let (Some(number), Some((base, _)), Some(slots)) = (var.io.location, var.place, self.vectors.of(ty))
+        let (Some(number), Some((base, _)), Some(slots)) = (var.io.location, var.place, self.vectors(ty))
         else {
             let message = format!("the text does not say where `{}` lies", var.name);
             return Err(Diagnostic::unsupported(message)
@@ -413,16 +371,10 @@ impl<'s> Lower<'_, '_, 's> {
         src
     }
 
-    fn intrinsic(&mut self, name: &str, srcs: &[Src], indices: Indices, shape: Shape, span: Span) -> Src {
-        let (def, src) = self.define(shape, span);
-        self.push(name, Some(Dest::Ssa(def)), srcs, indices, span);
-        src
-    }
-
-    fn push(&mut self, name: &str, dest: Option<Dest>, srcs: &[Src], indices: Indices, span: Span) {
+    fn push(&mut self, kind: Kind, dest: Option<Dest>, srcs: &[Src], indices: Indices, span: Span) {
         let srcs = self.f.push_srcs(srcs.iter().copied());
         let indices = self.f.push_indices(indices);
-        if let Some(info) = intrinsics::lookup(name) {
+        if let Some(info) = intrinsics::of_interface(kind) {
             self.f.body.push((Node::Intrinsic(Intrinsic { info, dest, srcs, indices }), span));
         }
     }

@@ -30,7 +30,7 @@ mod regs;
 mod subgroup;
 mod sysval;
 mod texture;
-mod types;
+pub(super) mod types;
 mod variable;
 
 use super::ast::{self, Dest, Function, Node, Place, Shader, Src};

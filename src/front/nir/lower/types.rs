@@ -5,22 +5,25 @@
 //! columns their distance and raise the alignment.
 
 use super::super::ast::{Shader, Shape};
+use super::super::interface::words_of;
 use super::super::types::{Explicit, Type, TypeId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A type as memory has it; sizes in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Layout {
+pub(in crate::front::nir) struct Layout {
     pub size: u32,
     pub align: u32,
     /// The alignment of its scalars: what an unaligned vector still has.
     pub scalar: u32,
+    /// Vectors of 16 bytes that it takes as an input or output of a stage, where every part begins with one of its own.
+    pub vectors: u32,
     pub kind: Kind,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(in crate::front::nir) enum Kind {
     /// Scalar or vector.
     Value(Shape),
     /// Arrays, and matrices as arrays of columns; length 0: unbounded.
@@ -36,11 +39,11 @@ const DEPTH: u32 = 32;
 
 /// The layouts found so far, each with how deep its type nests.
 #[derive(Default)]
-pub(super) struct Layouts(FxHashMap<TypeId, (Rc<Layout>, u32)>);
+pub(in crate::front::nir) struct Layouts(FxHashMap<TypeId, (Rc<Layout>, u32)>);
 
 impl Layouts {
     /// The layout of a type; `None`: the text does not say it, or the type nests too deep.
-    pub(super) fn of(&mut self, shader: &Shader<'_>, id: TypeId) -> Option<Rc<Layout>> {
+    pub(in crate::front::nir) fn of(&mut self, shader: &Shader<'_>, id: TypeId) -> Option<Rc<Layout>> {
         self.find(shader, id, DEPTH).map(|(layout, _)| layout)
     }
 
@@ -68,6 +71,7 @@ impl Layouts {
             }
             Type::Struct(number) => {
                 let (mut size, mut align, mut scalar, mut members) = (0u32, 1, 1, Vec::new());
+                let mut vectors = 0u32;
                 for (ty, field) in &shader.structs[number as usize].fields {
                     let (member, below) = self.find(shader, *ty, depth)?;
                     size = size.checked_next_multiple_of(member.align.max(1))?;
@@ -75,12 +79,14 @@ impl Layouts {
                     size = size.checked_add(member.size)?;
                     align = align.max(member.align);
                     scalar = scalar.max(member.scalar);
+                    vectors = vectors.saturating_add(member.vectors);
                     deep = deep.max(below);
                 }
                 let size = size.checked_next_multiple_of(align)?;
-                Layout { size, align, scalar, kind: Kind::Struct(members) }
+                Layout { size, align, scalar, vectors, kind: Kind::Struct(members) }
             }
-            Type::Opaque { .. } => Layout { size: 0, align: 1, scalar: 1, kind: Kind::Opaque },
+            // Between stages it is a handle.
+            Type::Opaque { .. } => Layout { size: 0, align: 1, scalar: 1, vectors: 1, kind: Kind::Opaque },
             Type::Unknown => return None,
         };
         let found = (Rc::new(layout), deep + 1);
@@ -90,11 +96,12 @@ impl Layouts {
 }
 
 impl Layout {
-    pub(super) fn value(shape: Shape) -> Layout {
+    pub(in crate::front::nir) fn value(shape: Shape) -> Layout {
         let size = if shape.bits == 1 { 4 } else { u32::from(shape.bits) / 8 };
         let (comps, scalar) = (u32::from(shape.comps), u32::from(shape.bits.max(8)) / 8);
         let align = size * comps.next_power_of_two();
-        Layout { size: size * comps, align, scalar, kind: Kind::Value(shape) }
+        let vectors = words_of(shape).div_ceil(4);
+        Layout { size: size * comps, align, scalar, vectors, kind: Kind::Value(shape) }
     }
 }
 
@@ -109,7 +116,8 @@ fn array(element: Rc<Layout>, len: u32) -> Option<Layout> {
 
 fn strided(element: Rc<Layout>, len: u32, stride: u32) -> Option<Layout> {
     let (size, align, scalar) = (stride.checked_mul(len)?, element.align, element.scalar);
-    Some(Layout { size, align, scalar, kind: Kind::Array { element, stride, len } })
+    let vectors = element.vectors.saturating_mul(len);
+    Some(Layout { size, align, scalar, vectors, kind: Kind::Array { element, stride, len } })
 }
 
 #[cfg(test)]

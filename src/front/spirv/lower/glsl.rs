@@ -227,39 +227,16 @@ impl Lower<'_, '_> {
                 let log = self.f1(N::Flog2, b, a)?;
                 self.scaled(log, LN_2, b)?
             }
-            G::FClamp | G::NClamp => {
-                let x = self.f2(N::Fmax, b, a, c[1])?;
-                self.f2(N::Fmin, b, x, c[2])?
-            }
-            G::UClamp => {
-                let x = self.f2(N::Umax, b, a, c[1])?;
-                self.f2(N::Umin, b, x, c[2])?
-            }
-            G::SClamp => {
-                let x = self.f2(N::Imax, b, a, c[1])?;
-                self.f2(N::Imin, b, x, c[2])?
-            }
-            G::Step => {
-                let less = self.lane(N::Flt, 1, b, &[c[1], a])?;
-                let p = self.e.truth(less, 1);
-                self.e.select_comp(p, Comp::constant(b, 0), one)
-            }
-            G::SmoothStep => {
-                let width = self.f2(N::Fsub, b, c[1], a)?;
-                let at = self.f2(N::Fsub, b, c[2], a)?;
-                let t = self.f2(N::Fdiv, b, at, width)?;
-                let t = self.f1(N::Fsat, b, t)?;
-                let (two, three) = (self.float_constant(-2.0, b), self.float_constant(3.0, b));
-                let r = self.lane(N::Ffma, b, b, &[t, two, three])?;
-                let tt = self.f2(N::Fmul, b, t, t)?;
-                self.f2(N::Fmul, b, tt, r)?
-            }
+            G::FClamp | G::NClamp => self.clamp([N::Fmax, N::Fmin], b, c)?,
+            G::UClamp => self.clamp([N::Umax, N::Umin], b, c)?,
+            G::SClamp => self.clamp([N::Imax, N::Imin], b, c)?,
+            G::Step => self.step(b, a, c[1])?,
+            G::SmoothStep => self.smooth_step(b, c)?,
             G::Sinh | G::Cosh | G::Tanh => {
                 let a = if g == G::Tanh {
                     // Beyond this it is 1, and the exponential would be infinite.
                     let (low, high) = (self.float_constant(-10.0, b), self.float_constant(10.0, b));
-                    let x = self.f2(N::Fmax, b, a, low)?;
-                    self.f2(N::Fmin, b, x, high)?
+                    self.clamp([N::Fmax, N::Fmin], b, &[a, low, high])?
                 } else {
                     a
                 };
@@ -310,6 +287,32 @@ impl Lower<'_, '_> {
             }
             _ => return self.missing(format!("{g:?} is")),
         })
+    }
+
+    /// The first of three between the second and the third, by the greater and the lesser of two.
+    pub(super) fn clamp(&mut self, [greater, lesser]: [N; 2], b: u8, c: &[Comp]) -> R<Comp> {
+        let x = self.f2(greater, b, c[0], c[1])?;
+        self.f2(lesser, b, x, c[2])
+    }
+
+    /// 0 below the edge, 1 from it on.
+    pub(super) fn step(&mut self, b: u8, edge: Comp, x: Comp) -> R<Comp> {
+        let one = self.float_constant(1.0, b);
+        let less = self.lane(N::Flt, 1, b, &[x, edge])?;
+        let p = self.e.truth(less, 1);
+        Ok(self.e.select_comp(p, Comp::constant(b, 0), one))
+    }
+
+    /// Hermite's curve from 0 at the first to 1 at the second, at the third.
+    pub(super) fn smooth_step(&mut self, b: u8, c: &[Comp]) -> R<Comp> {
+        let width = self.f2(N::Fsub, b, c[1], c[0])?;
+        let at = self.f2(N::Fsub, b, c[2], c[0])?;
+        let t = self.f2(N::Fdiv, b, at, width)?;
+        let t = self.f1(N::Fsat, b, t)?;
+        let (two, three) = (self.float_constant(-2.0, b), self.float_constant(3.0, b));
+        let r = self.lane(N::Ffma, b, b, &[t, two, three])?;
+        let tt = self.f2(N::Fmul, b, t, t)?;
+        self.f2(N::Fmul, b, tt, r)
     }
 
     fn exp(&mut self, a: Comp, b: u8) -> R<Comp> {

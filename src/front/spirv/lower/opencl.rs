@@ -307,30 +307,15 @@ impl Lower<'_, '_> {
                 let r = self.e.select_comp(q, c[1], otherwise);
                 self.e.select_comp(p, a, r)
             }
-            Cl::fclamp => {
-                let x = self.f2(N::Fmax, b, a, c[1])?;
-                self.f2(N::Fmin, b, x, c[2])?
-            }
+            Cl::fclamp => self.clamp([N::Fmax, N::Fmin], b, c)?,
             Cl::degrees => self.scaled(a, 180.0 / PI, b)?,
             Cl::radians => self.scaled(a, PI / 180.0, b)?,
             Cl::mix => {
                 let d = self.f2(N::Fsub, b, c[1], a)?;
                 self.lane(N::Ffma, b, b, &[d, c[2], a])?
             }
-            Cl::step => {
-                let less = truth(self, N::Flt, c[1], a)?;
-                self.e.select_comp(less, Comp::constant(b, 0), one)
-            }
-            Cl::smoothstep => {
-                let width = self.f2(N::Fsub, b, c[1], a)?;
-                let at = self.f2(N::Fsub, b, c[2], a)?;
-                let t = self.f2(N::Fdiv, b, at, width)?;
-                let t = self.f1(N::Fsat, b, t)?;
-                let (two, three) = (self.float_constant(-2.0, b), self.float_constant(3.0, b));
-                let r = self.lane(N::Ffma, b, b, &[t, two, three])?;
-                let tt = self.f2(N::Fmul, b, t, t)?;
-                self.f2(N::Fmul, b, tt, r)?
-            }
+            Cl::step => self.step(b, a, c[1])?,
+            Cl::smoothstep => self.smooth_step(b, c)?,
             Cl::logb => {
                 if b == 64 {
                     return self.missing("logb of 64 bits is");
