@@ -56,7 +56,8 @@ static struct {
    bool fallback;    /* what nvir refuses goes to Mesa's compiler */
    bool own_nir;     /* Mesa is asked for the NIR that suits nvir: Mesa's compiler could not read it */
    const char *dump; /* a folder for the texts that nvir gets */
-   FILE *log;        /* what a comparison finds */
+   FILE *log;        /* what a comparison finds, or if a file was named, what each program takes */
+   bool log_named;
 } settings;
 static pthread_once_t settings_read = PTHREAD_ONCE_INIT;
 
@@ -131,6 +132,7 @@ read_settings(void)
       if (file) {
          setvbuf(file, NULL, _IOLBF, 1024); /* a line is one write: processes may share the file */
          settings.log = file;
+         settings.log_named = true;
       } else {
          fprintf(stderr, "nvir: NVIR_LOG=%s cannot be written\n", log);
       }
@@ -600,6 +602,31 @@ report(const struct nv50_ir_prog_info *info, int chip, uint64_t name, const stru
    pthread_mutex_unlock(&totals_lock);
 }
 
+/* What one compiler makes in a driver as people use it, where NVIR_LOG asks for it. */
+static void
+report_alone(const struct nv50_ir_prog_info *info, int chip, const char *compiler, const struct measure *made)
+{
+   if (settings.log_named)
+      fprintf(settings.log, "nvir made: %s %s %s by %s result %d instructions %u registers %u bytes %u us %.0f text %.0f\n",
+              chip_name(chip), stage_names[info->type], info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi",
+              compiler, made->result, made->instructions, made->registers, made->bytes, made->all_us, made->text_us);
+}
+
+/* Mesa's compiler, as if there were no other. */
+static int
+compile_as_without_nvir(struct nv50_ir_prog_info *info, int chip, struct nv50_ir_prog_info_out *out)
+{
+   double start = now_us();
+   struct measure made = { .result = __real_nv50_ir_generate_code(info, out) };
+   made.all_us = now_us() - start;
+   made.instructions = out->bin.instructions;
+   made.registers = out->bin.maxGPR + 1;
+   made.bytes = out->bin.codeSize;
+   if (chip >= 0)
+      report_alone(info, chip, "mesa", &made);
+   return made.result;
+}
+
 int
 __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *info, struct nv50_ir_prog_info_out *out)
 {
@@ -611,9 +638,11 @@ __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *info, struct nv50_ir_prog
    pthread_once(&settings_read, read_settings);
    chip = chip_of(info->target);
    if (settings.mode == MODE_OFF || chip < 0)
-      return __real_nv50_ir_generate_code(info, out);
+      return compile_as_without_nvir(info, chip, out);
 
    ours = compile_ours(info, chip, out, &name);
+   if (settings.mode == MODE_ON)
+      report_alone(info, chip, "nvir", &ours);
    if (settings.mode == MODE_COMPARE) {
       struct measure theirs = compile_theirs(info);
       report(info, chip, name, &theirs, &ours);
@@ -625,14 +654,17 @@ __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *info, struct nv50_ir_prog
    return ours.result;
 }
 
-/* A number for this library of ours: the key of an empty text. */
+/* A number for this library of ours: the key of an empty text. The compiler that gives it is the first of the process, which
+ * makes the tables of its chip: now, when the screen is made, and not when the first shader is drawn with. */
 static uint64_t
-library_id(void)
+library_id(const char *gpu)
 {
    nvir_compiler *compiler = NULL;
+   unsigned chipset = 0;
    uint8_t key[32] = { 0 };
    uint64_t id;
-   if (nvir_compiler_new(NVIR_CHIP_GF100, NULL, &compiler) == NVIR_STATUS_OK)
+   int chip = sscanf(gpu, "NV%x", &chipset) == 1 ? chip_of(chipset) : -1;
+   if (nvir_compiler_new(chip < 0 ? NVIR_CHIP_GF100 : chip, NULL, &compiler) == NVIR_STATUS_OK)
       nvir_cache_key(compiler, NVIR_LANGUAGE_NIR, "", 0, NULL, key);
    nvir_compiler_free(compiler);
    memcpy(&id, key, sizeof(id));
@@ -645,7 +677,7 @@ __wrap_disk_cache_create(const char *gpu, const char *driver, uint64_t flags)
 {
    pthread_once(&settings_read, read_settings);
    if (settings.mode != MODE_OFF)
-      flags ^= library_id() + settings.own_nir;
+      flags ^= library_id(gpu) + settings.own_nir;
    return __real_disk_cache_create(gpu, driver, flags);
 }
 

@@ -53,6 +53,7 @@ use crate::front::{self, Request};
 use crate::image::Shader;
 use crate::image::separate::Unit;
 use crate::ir::{self, Phase, Program};
+use crate::isa::Table;
 use crate::stage::Stage;
 use crate::{opt, verify};
 use pipeline::Compile;
@@ -164,6 +165,14 @@ impl Compiler {
             graphics_abi: Abi::nvc0_graphics(chip),
             options: Options::default(),
         }
+    }
+
+    /// Makes the tables that the first compile of a process makes otherwise, which takes most of a millisecond: a driver calls
+    /// it when it opens the device, and no draw waits for it.
+    pub fn prepare(&self) {
+        Table::for_chip(self.chip);
+        front::nir::prepare();
+        front::tgsi::prepare();
     }
 
     /// The same for another driver.

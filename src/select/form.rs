@@ -148,14 +148,14 @@ fn address(m: &MemRef) -> Option<u64> {
     )
 }
 
-/// How many answers are kept, each at the place that its form's hash says.
-const KEPT: usize = 4096;
+/// How many answers are kept, each at the place that its form's hash says. A thread's first compile clears them.
+const KEPT: usize = 1024;
 
-/// A form and whether it is legal.
-type Answer = Option<(Form, bool)>;
+/// No form is this one: `operands` begins with a one.
+const NO_FORM: Form = Form { operation: 0, operands: 0, number: 0 };
 
 thread_local! {
-    static ANSWERS: [Cell<Answer>; KEPT] = const { [const { Cell::new(None) }; KEPT] };
+    static ANSWERS: [Cell<(Form, bool)>; KEPT] = const { [const { Cell::new((NO_FORM, false)) }; KEPT] };
 }
 
 /// What `find_out` says about the instruction, or said about one of the same form.
@@ -164,16 +164,15 @@ pub(super) fn legal(chip: Chip, func: &Function, i: &Inst, find_out: impl Fn() -
     let mut hasher = FxHasher::default();
     form.hash(&mut hasher);
     let place = hasher.finish() as usize % KEPT;
-    ANSWERS.with(|answers| match answers[place].get() {
-        Some((known, legal)) if known == form => {
+    ANSWERS.with(|answers| {
+        let (known, legal) = answers[place].get();
+        if known == form {
             debug_assert_eq!(legal, find_out(), "the form of {i:?}");
-            legal
+            return legal;
         }
-        _ => {
-            let legal = find_out();
-            answers[place].set(Some((form, legal)));
-            legal
-        }
+        let legal = find_out();
+        answers[place].set((form, legal));
+        legal
     })
 }
 

@@ -292,3 +292,22 @@ fn a_mistyped_opcode_suggests_the_one_that_was_meant() {
         assert!(r.contains(&format!("did you mean `{meant}`?")), "{r}");
     }
 }
+
+#[test]
+fn atomics_of_helpers_give_the_same_value_twice_in_loops() {
+    let shader = |before: &str, after: &str| {
+        let text = format!(
+            "FRAG\nDCL OUT[0], COLOR\nDCL BUFFER[0]\nDCL TEMP[0]\nIMM[0] UINT32 {{0, 1, 0, 0}}\n{before}\
+             ATOMUMAX TEMP[0].x, BUFFER[0], IMM[0].xxxx, IMM[0].yyyy\n{after}MOV OUT[0], TEMP[0]\nEND\n"
+        );
+        let compiler = Compiler::new(Chip::Gk110);
+        compiler.front(&Source::tgsi(&text)).unwrap_or_else(|e| panic!("{e}")).to_string()
+    };
+    let retried = shader(
+        "BGNLOOP\n",
+        "USEQ TEMP[0].y, TEMP[0].xxxx, IMM[0].yyyy\nUIF TEMP[0].yyyy\nBRK\nENDIF\nENDLOOP\n",
+    );
+    assert_eq!(retried.matches("sv[threadkill]").count(), 1, "{retried}");
+    let once = shader("BGNLOOP\nBRK\nENDLOOP\n", "");
+    assert_eq!(once.matches("sv[threadkill]").count(), 0, "{once}");
+}

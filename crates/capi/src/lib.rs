@@ -19,6 +19,9 @@ use memory::{boxed, copied, free, given, list, place, written};
 use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The version of this interface: changed when something that was there changes or goes.
 pub const NVIR_INTERFACE: u32 = 1;
 
@@ -343,7 +346,8 @@ pub unsafe extern "C" fn nvir_options_init(options: *mut nvir_options, size: u32
     unsafe { place(options, size, &defaults) };
 }
 
-/// A compiler for Mesa's nvc0 driver on a chip (an nvir_chip). Without options: the defaults.
+/// A compiler for Mesa's nvc0 driver on a chip (an nvir_chip). Without options: the defaults. The first one of a process and
+/// chip makes the tables that all share: a driver makes one when it opens the device, and no draw waits for them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvir_compiler_new(
     chip_number: u32,
@@ -377,6 +381,7 @@ pub unsafe extern "C" fn nvir_compiler_new(
         if compiler.check().is_err() {
             return nvir_status::Usage;
         }
+        compiler.prepare();
         let time = some(o.milliseconds).map(|ms| Duration::from_millis(ms.into()));
         // SAFETY: the caller gives a place for a pointer, or null.
         unsafe { boxed(out, nvir_compiler { compiler, time }) }

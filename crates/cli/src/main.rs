@@ -13,6 +13,7 @@ mod check;
 mod code;
 mod common;
 mod compile;
+mod debug;
 mod device;
 mod diff;
 mod disasm;
@@ -84,6 +85,7 @@ enum Command {
     Bisect(bisect::Args),
     Check(check::Args),
     Completions(manual::Completions),
+    Debug(debug::Args),
     Diff(diff::Args),
     Disasm(disasm::Args),
     Devices(device::Args),
@@ -134,6 +136,7 @@ fn main() -> ExitCode {
         Command::Bisect(a) => bisect::run(a),
         Command::Check(a) => check::run(a),
         Command::Completions(a) => manual::completions(a, Cli::command()),
+        Command::Debug(a) => debug::run(a),
         Command::Diff(a) => diff::run(a),
         Command::Disasm(a) => disasm::run(a),
         Command::Devices(a) => device::run(a),

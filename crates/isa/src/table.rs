@@ -79,26 +79,13 @@ impl Table {
     }
 
     fn build(chip: Chip) -> Table {
-        let listed = if chip == Chip::Gk110 { gk110::rows() } else { gf100::rows(chip) };
-        assert!(listed.len() < MAX_ROWS_PER_TABLE);
-        // Counted, then summed up to where each operation's rows end, then placed from behind.
-        let mut starts = vec![0; Op::ALL.len() + 1];
-        listed.iter().for_each(|row| starts[row.op as usize] += 1);
-        let mut sum = 0;
-        for n in &mut starts {
-            sum += *n;
-            *n = sum;
-        }
-        let mut sorted: Vec<Option<Row>> = listed.iter().map(|_| None).collect();
-        for mut row in listed.into_iter().rev() {
-            row.finish(chip == Chip::Gk110);
-            let start = &mut starts[row.op as usize];
-            *start -= 1;
-            sorted[usize::from(*start)] = Some(row);
-        }
-        let mut rows = Vec::with_capacity(sorted.len());
-        rows.extend(sorted.into_iter().flatten());
-        let shapes = rows.iter().map(|r: &Row| r.shape).collect();
+        let mut rows = if chip == Chip::Gk110 { gk110::rows() } else { gf100::rows(chip) };
+        assert!(rows.len() < MAX_ROWS_PER_TABLE);
+        rows.iter_mut().for_each(|row| row.finish(chip == Chip::Gk110));
+        // Stable, and each row moves once: they are large.
+        rows.sort_by_cached_key(|row| row.op as u16);
+        let starts = (0..=Op::ALL.len()).map(|op| rows.partition_point(|row| (row.op as usize) < op) as u16);
+        let (starts, shapes) = (starts.collect(), rows.iter().map(|row| row.shape).collect());
         Table { rows, starts, shapes, decoder: OnceLock::new() }
     }
 

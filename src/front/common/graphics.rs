@@ -129,6 +129,13 @@ pub(crate) fn derivative(b: &mut Builder<'_>, v: Src, vertical: bool) -> ValueId
     b.value(Inst::new(Op::Quadop, Type::F32).src(v).src(v).with_aux(aux))
 }
 
+/// Whether the invocation is a helper by now. In helpers atomics have no effect and give anything: loops that try until nobody
+/// else was faster would not end there, but if they give the same value twice, so front-ends make it zero in loops.
+pub(crate) fn is_helper(b: &mut Builder<'_>) -> ValueId {
+    let killed = b.sv(Sv::ThreadKill);
+    b.setp(Cond::Ne, Type::U32, killed, 0u32)
+}
+
 /// Discards the fragment, where a condition holds or always.
 pub(crate) fn discard(b: &mut Builder<'_>, guard: Option<Guard>) {
     let mut inst = Inst::new(Op::Discard, Type::U32);

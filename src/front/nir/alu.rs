@@ -280,6 +280,11 @@ static WIDE: LazyLock<Rows> = LazyLock::new(|| {
     rows
 });
 
+/// Makes the table that every text needs.
+pub(super) fn prepare() {
+    LazyLock::force(&TABLE);
+}
+
 /// Every opcode's name.
 pub fn names() -> impl Iterator<Item = &'static str> {
     TABLE.keys().chain(WIDE.keys()).map(|name| &**name)

@@ -196,6 +196,12 @@ impl<'s> Function<'s> {
         Function { name, span, indices: vec![Indices::default()], ..Function::default() }
     }
 
+    /// Makes room for a body of so many lines.
+    pub(super) fn reserve(&mut self, lines: usize) {
+        self.body.reserve(lines);
+        self.srcs.reserve(lines);
+    }
+
     pool!(srcs, push_srcs, srcs, Src);
     pool!(consts, push_consts, consts, u64);
     pool!(tex_srcs, push_tex_srcs, tex_srcs, (TexRole, Src));

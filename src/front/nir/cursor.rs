@@ -94,6 +94,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Passes over `byte` if it comes next.
+    #[inline]
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         self.space();
         let hit = self.peek() == byte && !self.at_end();
@@ -110,6 +111,7 @@ impl<'s> Cursor<'s> {
         hit
     }
 
+    #[inline]
     pub(super) fn expect(&mut self, byte: u8) -> Result<()> {
         if self.eat(byte) { Ok(()) } else { Err(self.expected(&format!("`{}`", byte as char))) }
     }
@@ -204,7 +206,8 @@ impl<'s> Cursor<'s> {
 }
 
 /// A decimal number of up to 18 digits that a text begins with, and how many they are.
-fn short_number(text: &[u8]) -> Option<(u64, usize)> {
+#[inline]
+pub(super) fn short_number(text: &[u8]) -> Option<(u64, usize)> {
     let (mut n, mut len) = (0, 0);
     while let Some(&b) = text.get(len)
         && b.is_ascii_digit()

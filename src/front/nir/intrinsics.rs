@@ -409,45 +409,74 @@ const IMAGES: &[ImageRow] = &[
 /// Of an atomic on an image, whose data is the fourth source.
 const IMAGE_ATOMIC: Option<Operand> = like(3);
 
-static TABLE: LazyLock<FxHashMap<Cow<'static, str>, IntrinsicInfo>> = LazyLock::new(|| {
-    let mut table = FxHashMap::with_capacity_and_hasher(512, Default::default());
-    let mut row = |name: Cow<'static, str>, kind, dest, srcs: &'static [Operand]| {
-        table.insert(name.clone(), IntrinsicInfo { name, kind, dest, srcs });
-    };
+type Rows = FxHashMap<Cow<'static, str>, IntrinsicInfo>;
+
+fn add(
+    rows: &mut Rows,
+    name: Cow<'static, str>,
+    kind: Kind,
+    dest: Option<Operand>,
+    srcs: &'static [Operand],
+) {
+    rows.insert(name.clone(), IntrinsicInfo { name, kind, dest, srcs });
+}
+
+/// All but accesses to images and atomics. Both tables are made once a process, and most programs have few shaders: so the
+/// rows whose names are put together are apart.
+static TABLE: LazyLock<Rows> = LazyLock::new(|| {
+    let mut rows = Rows::with_capacity_and_hasher(ROWS.len(), Default::default());
     for &(name, kind, dest, srcs) in ROWS {
-        row(name.into(), kind, dest, srcs);
+        add(&mut rows, name.into(), kind, dest, srcs);
     }
+    rows
+});
+
+static COMPOSED: LazyLock<Rows> = LazyLock::new(|| {
+    let mut rows = Rows::default();
     let swaps = |op| matches!(op, Atomic::CompSwap | Atomic::FcompSwap);
     for &(prefix, suffix, mem, one, two) in ATOMIC_MEMS {
         let dest = like(one.len() as u8 - 1);
+        let mut add = |name: &[&str], kind, srcs| {
+            add(&mut rows, [prefix, &name.concat(), suffix].concat().into(), kind, dest, srcs);
+        };
         for &(old, op) in ATOMICS {
-            let srcs = if swaps(op) { two } else { one };
-            row([prefix, "_atomic_", old, suffix].concat().into(), Kind::Atomic(mem, Some(op)), dest, srcs);
+            add(&["_atomic_", old], Kind::Atomic(mem, Some(op)), if swaps(op) { two } else { one });
         }
-        row([prefix, "_atomic", suffix].concat().into(), Kind::Atomic(mem, None), dest, one);
-        row([prefix, "_atomic_swap", suffix].concat().into(), Kind::AtomicSwap(mem), dest, two);
+        add(&["_atomic"], Kind::Atomic(mem, None), one);
+        add(&["_atomic_swap"], Kind::AtomicSwap(mem), two);
     }
     for it in IMAGES {
-        let mut add = |name: &str, op, dest, srcs| {
-            row([it.prefix, name].concat().into(), Kind::Image(it.image, op), dest, srcs);
+        let mut add = |name: &[&str], op, dest, srcs| {
+            add(
+                &mut rows,
+                [it.prefix, &name.concat()].concat().into(),
+                Kind::Image(it.image, op),
+                dest,
+                srcs,
+            );
         };
         for &(old, op) in ATOMICS {
             let srcs = if swaps(op) { it.swap } else { it.atomic };
-            add(&["_atomic_", old].concat(), ImageOp::Atomic(Some(op)), IMAGE_ATOMIC, srcs);
+            add(&["_atomic_", old], ImageOp::Atomic(Some(op)), IMAGE_ATOMIC, srcs);
         }
-        add("_atomic", ImageOp::Atomic(None), IMAGE_ATOMIC, it.atomic);
-        add("_atomic_swap", ImageOp::AtomicSwap, IMAGE_ATOMIC, it.swap);
-        add("_load", ImageOp::Load, LOADED_VEC4, it.load);
-        add("_store", ImageOp::Store, None, it.store);
-        add("_size", ImageOp::Size, SIZES, it.size);
-        add("_samples", ImageOp::Samples, words(1), it.samples);
+        add(&["_atomic"], ImageOp::Atomic(None), IMAGE_ATOMIC, it.atomic);
+        add(&["_atomic_swap"], ImageOp::AtomicSwap, IMAGE_ATOMIC, it.swap);
+        add(&["_load"], ImageOp::Load, LOADED_VEC4, it.load);
+        add(&["_store"], ImageOp::Store, None, it.store);
+        add(&["_size"], ImageOp::Size, SIZES, it.size);
+        add(&["_samples"], ImageOp::Samples, words(1), it.samples);
     }
-    table
+    rows
 });
+
+/// Makes the table that every text needs.
+pub(super) fn prepare() {
+    LazyLock::force(&TABLE);
+}
 
 /// Every intrinsic's name.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.keys().map(|name| &**name)
+    TABLE.keys().chain(COMPOSED.keys()).map(|name| &**name)
 }
 
 /// The intrinsic that is written most like `name`.
@@ -457,7 +486,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 
 /// The row of an intrinsic.
 pub fn lookup(name: &str) -> Option<&'static IntrinsicInfo> {
-    TABLE.get(name)
+    TABLE.get(name).or_else(|| COMPOSED.get(name))
 }
 
 /// The intrinsic of a kind that loads or stores inputs and outputs, or gives the coordinates for it.

@@ -31,6 +31,7 @@ pub(super) fn lower(shader: &mut Shader<'_>) -> Result<(), Diagnostics> {
     let mut layouts = Layouts::default();
     for f in functions.iter_mut().filter(|f| f.defined && has_derefs(f)) {
         let body = std::mem::take(&mut f.body);
+        f.body.reserve(2 * body.len());
         let next = body.iter().map(|(node, _)| after(f, node)).max().unwrap_or(0);
         let chains = FxHashMap::default();
         let mut l =

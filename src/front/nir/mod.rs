@@ -32,6 +32,12 @@ use super::Request;
 use crate::diag::Diagnostics;
 use crate::ir::Program;
 
+/// Makes the tables of names.
+pub(crate) fn prepare() {
+    alu::prepare();
+    intrinsics::prepare();
+}
+
 /// The program of the kernel that is asked for.
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
     let mut shader = parse(request.text)?;

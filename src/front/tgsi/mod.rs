@@ -16,6 +16,7 @@ mod names;
 mod opcode;
 mod parser;
 
+pub(crate) use opcode::prepare;
 pub use parser::parse;
 
 use super::Request;

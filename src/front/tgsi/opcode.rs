@@ -386,6 +386,11 @@ static BY_NAME: LazyLock<FxHashMap<&'static str, Opcode>> = LazyLock::new(|| {
     names.chain(ALIASES.iter().copied()).collect()
 });
 
+/// Makes the table of names.
+pub(crate) fn prepare() {
+    LazyLock::force(&BY_NAME);
+}
+
 impl Opcode {
     pub fn info(self) -> &'static Info {
         &TABLE[self as usize]

@@ -15,6 +15,7 @@ pub use crate::state::warp::Warp;
 pub use crate::trap::Trap;
 pub use lockstep::Lockstep;
 
+mod inspect;
 mod lockstep;
 pub mod open;
 

@@ -16,7 +16,7 @@ use crate::front::common::emit::value::{Comp, Pred, Word};
 use crate::front::common::graphics::{self, Place};
 use crate::front::common::ssa::Var;
 use crate::ir::{
-    Class, Cond, EmitOp, Guard, Interp, InterpAt, InterpMode, Op, Rnd, Space, Sv, Term, Type, ValueId,
+    Class, EmitOp, Guard, Interp, InterpAt, InterpMode, Op, Rnd, Space, Sv, Term, Type, ValueId,
 };
 use crate::stage::{Semantic, Stage};
 use arrayvec::ArrayVec;
@@ -505,14 +505,12 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// What an atomic gives. In helpers it has no effect and gives anything: loops that try until nobody else was faster
-    /// would not end there, but if it gives the same value twice, which is zero.
+    /// What an atomic gives: zero to helpers, in loops.
     pub(super) fn atomic_result(&mut self, result: Comp, bits: u8) -> Comp {
         if self.stage() != Stage::Fragment || self.kept.loops == 0 {
             return result;
         }
-        let killed = self.e.b.sv(Sv::ThreadKill);
-        let helps = self.e.cmp(Cond::Ne, Type::U32, killed, 0);
+        let helps = Pred::Val(graphics::is_helper(&mut self.e.b), false);
         self.e.select_comp(helps, Comp::constant(bits, 0), result)
     }
 

@@ -261,6 +261,8 @@ impl<'a> Module<'a> {
         let is_entry = self.ids.is_empty();
         let id = self.id(index);
         let mut func = ir::Function::new(source.name);
+        // Vectors become their components.
+        func.reserve(2 * source.body.len());
         let signature = if is_entry { Signature::default() } else { self.signature(index) };
         for class in signature.classes() {
             func.add_param(class);

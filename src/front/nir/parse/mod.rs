@@ -34,6 +34,7 @@ pub fn parse(text: &str) -> std::result::Result<Shader<'_>, Diagnostics> {
         literals: Vec::new(),
         waiting: FxHashMap::default(),
         bodiless: 0,
+        lines: text.bytes().filter(|&byte| byte == b'\n').count(),
     };
     let shader = parser.shader();
     if shader.functions.iter().all(|f| !f.defined) && parser.diags.is_empty() {
@@ -52,6 +53,8 @@ pub(super) struct Parser<'s> {
     waiting: FxHashMap<&'s str, Vec<usize>>,
     /// How many these are.
     bodiless: usize,
+    /// Lines of the text, until the first body has been given room for them: most texts have one.
+    lines: usize,
 }
 
 /// What a `}` would close.
@@ -150,6 +153,7 @@ impl<'s> Parser<'s> {
         };
         function.span = span;
         function.defined = true;
+        function.reserve(std::mem::take(&mut self.lines));
         self.body(&mut function);
         match declared {
             Some(at) => shader.functions[at] = function,

@@ -1,7 +1,7 @@
 //! Definitions and sources.
 
 use super::super::ast::*;
-use super::super::cursor::Result;
+use super::super::cursor::{Result, short_number};
 use super::Parser;
 use super::header::valid;
 use crate::diag::{Diagnostic, Span};
@@ -74,6 +74,49 @@ impl<'s> Parser<'s> {
 
     /// The destination before a `=`.
     pub(super) fn dest(&mut self, f: &mut Function<'s>) -> Result<Dest> {
+        match self.plain_dest() {
+            Some(def) => Ok(Dest::Ssa(def)),
+            None => self.any_dest(f),
+        }
+    }
+
+    /// `vec4 32 ssa_5` or `32x4 %5` with nothing else around it, as nearly all are; none: nothing is passed over.
+    fn plain_dest(&mut self) -> Option<Def> {
+        let rest = self.cur.rest();
+        let (first, mut len) = match rest.strip_prefix(b"vec") {
+            Some(rest) => short_number(rest).map(|(n, len)| (n, 3 + len))?,
+            None => short_number(rest)?,
+        };
+        let vec = rest[0] == b'v';
+        let second = match rest.get(len) {
+            Some(b' ') if vec => {
+                // Sizes are aligned to the right.
+                len += 1 + usize::from(rest.get(len + 1) == Some(&b' '));
+                Some(short_number(&rest[len..])?)
+            }
+            Some(b'x') if !vec => {
+                len += 1;
+                Some(short_number(&rest[len..])?)
+            }
+            _ => None,
+        };
+        len += second.map_or(0, |(_, len)| len);
+        let second = second.map_or(1, |(n, _)| n);
+        let (comps, bits) = if vec { (first, second) } else { (second, first) };
+        let shape = Shape { bits: u8::try_from(bits).ok()?, comps: u8::try_from(comps).ok()? };
+        let rest = rest.get(len..)?.strip_prefix(b" ")?;
+        let digits = rest.strip_prefix(b"ssa_").or_else(|| rest.strip_prefix(b"%"))?;
+        let (index, digits_len) = short_number(digits)?;
+        let index = u32::try_from(index).ok()?;
+        let end = rest.len() - digits.len() + digits_len;
+        if !valid(shape) || rest.get(end) != Some(&b' ') {
+            return None;
+        }
+        self.cur.pos += len + 1 + end;
+        Some(Def { index, shape })
+    }
+
+    fn any_dest(&mut self, f: &mut Function<'s>) -> Result<Dest> {
         while self.cur.eat_word("div") || self.cur.eat_word("con") {}
         if self.at_register() {
             let reg = self.reg_ref(f, 0)?;
@@ -153,7 +196,14 @@ impl<'s> Parser<'s> {
         self.cur.space();
         let start = self.cur.pos;
         let place = if let Some(prefix) = self.ssa_prefix() {
-            Place::Ssa(self.prefixed(prefix, "a value's number")?)
+            let quick = short_number(&self.cur.rest()[prefix.len()..]);
+            match quick.and_then(|(n, len)| Some((u32::try_from(n).ok()?, len))) {
+                Some((n, len)) => {
+                    self.cur.pos += prefix.len() + len;
+                    Place::Ssa(n)
+                }
+                None => Place::Ssa(self.prefixed(prefix, "a value's number")?),
+            }
         } else if self.at_register() {
             Place::Reg(self.reg_ref(f, depth)?)
         } else {

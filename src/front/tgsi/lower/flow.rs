@@ -172,10 +172,12 @@ impl Body<'_> {
         self.ssa.jump(&mut self.f, header, start);
         self.enter(start);
         self.open.push(Open::Loop { header, cont, exit });
+        self.loops += 1;
     }
 
     fn end_loop(&mut self) {
         let Some(Open::Loop { header, cont, exit }) = self.open.pop() else { return };
+        self.loops -= 1;
         self.jump(cont);
         if self.ssa.is_reached(cont) {
             self.enter(cont);

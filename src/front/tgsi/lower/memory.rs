@@ -4,12 +4,13 @@
 //! words here; where alignment allows it the optimiser makes them wide again.
 
 use super::{Body, Failed, Parsed};
-use crate::front::common::lanes;
+use crate::front::common::{graphics, lanes};
 use crate::front::tgsi::ast::*;
 use crate::ir::{
     self, Align, AtomOp, Cond, Inst as IrInst, MemRef, Op, Order, Scope, ShflOp, Space, Sv, Type, ValueId,
     VoteOp,
 };
+use crate::stage::Stage;
 
 /// What a resource operand names.
 pub(super) enum Resource {
@@ -237,7 +238,19 @@ impl Body<'_> {
             }
             image => self.image_atomic(inst, image, op, &data)?,
         };
+        let old = self.atomic_result(old);
         self.write_each(&inst.dsts[0], |_| Some(old))
+    }
+
+    /// What an atomic gives: zero to helpers, in loops and in subroutines, which loops may call.
+    fn atomic_result(&mut self, result: ValueId) -> ValueId {
+        let fragment = self.cx.registers.interface.stage == Stage::Fragment;
+        if !fragment || self.loops == 0 && self.binding.is_none() {
+            return result;
+        }
+        let mut b = self.b();
+        let helps = graphics::is_helper(&mut b);
+        b.sel(helps, 0u32, result)
     }
 
     /// No other thread sees private memory, so that a load and a store are an atomic operation there.

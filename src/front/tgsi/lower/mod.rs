@@ -75,6 +75,8 @@ struct Body<'a> {
     /// Control can get here.
     live: bool,
     open: Vec<flow::Open>,
+    /// Loops around.
+    loops: u32,
     /// What the function gives its callers; the kernel nothing.
     binding: Option<&'a Binding>,
     /// The instruction at hand.
@@ -180,6 +182,7 @@ impl<'a> Body<'a> {
             block,
             live: true,
             open: Vec::new(),
+            loops: 0,
             binding,
             span: Span::default(),
         }
