@@ -12,7 +12,8 @@ impl Module {
     pub(super) fn declaration(&mut self, n: usize, given: &Given) -> Result<(), Diagnostic> {
         let inst = self.code.insts[n];
         let operands = self.code.operands(n).to_vec();
-        if let Some(info) = self.type_info(n, inst.op, inst.result, &operands)? {
+        if let Some(mut info) = self.type_info(n, inst.op, inst.result, &operands)? {
+            (info.vectors, info.std140) = self.derived(&info);
             self.types.insert(inst.result, info);
             return Ok(());
         }
