@@ -176,6 +176,9 @@ impl Module {
                 else {
                     return error("the image's dimension or format is not known");
                 };
+                if x[5] > 2 {
+                    return error("an image is sampled (1), or not (2), or it is not known (0)");
+                }
                 let image = Image {
                     sampled_type: x[0],
                     dim,

@@ -89,6 +89,17 @@ fn is_attribute(stage: Stage, input: bool, b: BuiltIn) -> bool {
     }
 }
 
+/// What values of a built-in attribute are: floats, and how many components.
+pub(super) fn type_of(b: BuiltIn) -> (bool, u8) {
+    use BuiltIn::*;
+    match b {
+        Position | FragCoord => (true, 4),
+        PointCoord => (true, 2),
+        Layer | ViewportIndex | PrimitiveId | SampleMask | FragStencilRefEXT => (false, 1),
+        _ => (true, 1),
+    }
+}
+
 /// Whether a variable is an array with an element for each vertex of a primitive or patch.
 fn is_per_vertex(stage: Stage, input: bool, how: How, at: At) -> bool {
     match (stage, input, at) {

@@ -31,8 +31,13 @@ impl Lower<'_, '_> {
                 }
             },
         };
+        let is_float = matches!(b, BuiltIn::TessCoord | BuiltIn::SamplePosition);
         let is_bool = matches!(b, BuiltIn::FrontFacing | BuiltIn::HelperInvocation);
-        let right = if is_bool { shape.bits == 1 } else { matches!(shape.bits, 32 | 64) };
+        let right = match shape.bits {
+            1 => is_bool,
+            32 => !is_bool && self.m.is_float(self.m.part(ty, 0).unwrap_or(ty)) == is_float,
+            bits => bits == 64 && !is_bool && !is_float,
+        };
         if words.len() != usize::from(shape.comps) || !right {
             return self.fail(format!("the built-in {b:?} has another type"));
         }

@@ -3,7 +3,7 @@
 //! Attributes have the components of their variables' types; built-in members of blocks count if something names them.
 
 use super::R;
-use super::attribute::{At, Attribute, Vertex};
+use super::attribute::{At, Attribute, Vertex, type_of};
 use crate::front::Request;
 use crate::front::common::graphics;
 use crate::front::common::kept::Clipping;
@@ -252,6 +252,11 @@ impl Reader<'_> {
             let n = self.m.code.def(a.id).unwrap_or(self.entry.at);
             let what = format!("inputs and outputs of {} bits, as {}, are not supported", shape.bits, name());
             return Err(Box::new(self.m.unsupported(n, what)));
+        }
+        if let At::BuiltIn(b) = a.at
+            && (self.m.is_float(ty), shape.comps, shape.bits) != (type_of(b).0, type_of(b).1, 32)
+        {
+            return self.fail(a.id, format!("the built-in {b:?} has another type than {}", name()));
         }
         let numbers = shape.bits == 64 || !self.m.is_float(ty);
         if let At::Location(_) = a.at
