@@ -223,7 +223,8 @@ impl Tree {
     /// Of a function whose branches lead to its blocks.
     pub(super) fn of_function(m: &Module, f: &Function) -> Tree {
         let numbers = labels(f);
-        let to = |last| targets(m, last).into_iter().filter_map(|label| numbers.get(&label).copied()).collect();
+        let to =
+            |last| targets(m, last).into_iter().filter_map(|label| numbers.get(&label).copied()).collect();
         Tree::of(&f.blocks.iter().map(|b| to(b.insts.end - 1)).collect::<Vec<_>>())
     }
 

@@ -216,7 +216,9 @@ impl Attribute {
     /// The same, some vectors further.
     pub(super) fn further(&self, n: u32) -> Attribute {
         match self.at {
-            At::Location(l) => Attribute { at: At::Location(l.saturating_add(n)), offset: None, ..self.clone() },
+            At::Location(l) => {
+                Attribute { at: At::Location(l.saturating_add(n)), offset: None, ..self.clone() }
+            }
             _ => self.clone(),
         }
     }

@@ -169,7 +169,8 @@ impl Reader<'_> {
             return self.fail(id, what);
         }
         if a.how.patch && !has_patches(stage, a.input) {
-            return self.fail(id, format!("{} belongs to a patch, and the stage has none such", self.m.name(id)));
+            return self
+                .fail(id, format!("{} belongs to a patch, and the stage has none such", self.m.name(id)));
         }
         self.read_back = !a.input && self.stages.used.reads_back(id);
         self.walk(&a, ty, None)
@@ -396,7 +397,8 @@ impl Reader<'_> {
                     p.vertices_out = tess.vertices_out.into();
                 }
                 if self.stage == Stage::TessControl && p.vertices_out == 0 {
-                    let help = "it is the execution mode OutputVertices, or the option `stage.tess.vertices_out`";
+                    let help =
+                        "it is the execution mode OutputVertices, or the option `stage.tess.vertices_out`";
                     return wrong("the module does not say how many vertices a patch is given".into(), help);
                 }
                 let coordinate = self.stages.interface.system.contains(&Semantic::TessCoord);

@@ -308,7 +308,8 @@ impl Lower<'_, '_> {
                 let Some(info) = info else { return self.fail("the path leads nowhere") };
                 let std140 = p.std140;
                 let stride = self.stride(&info, part, std140);
-                let mut q = Pointer { majority: p.majority, std140, ..Pointer::new(Place::Memory(mem), part) };
+                let mut q =
+                    Pointer { majority: p.majority, std140, ..Pointer::new(Place::Memory(mem), part) };
                 let mem = match self.m.ty(p.to) {
                     Some(Type::Struct { .. }) => {
                         q.majority = self.m.majority(p.to, member);

@@ -10,7 +10,9 @@ use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
 use crate::front::common::graphics;
 use crate::front::common::kept;
 use crate::front::spirv::types::Type;
-use crate::ir::{Cond, EmitOp, Interp, InterpAt, InterpMode, Op as IrOp, Space, Term, Type as IrType, ValueId};
+use crate::ir::{
+    Cond, EmitOp, Interp, InterpAt, InterpMode, Op as IrOp, Space, Term, Type as IrType, ValueId,
+};
 use crate::stage::{Semantic, Stage};
 use spirv::{BuiltIn, GlslStd450Op as G, Op};
 
@@ -134,7 +136,12 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn memory(&mut self, a: &Attribute, semantic: Semantic, vertex: Option<ValueId>) -> Option<graphics::Place> {
+    fn memory(
+        &mut self,
+        a: &Attribute,
+        semantic: Semantic,
+        vertex: Option<ValueId>,
+    ) -> Option<graphics::Place> {
         let address = semantic.address()?;
         let patch = semantic.is_per_patch();
         let space = match (a.input, patch) {
@@ -510,9 +517,7 @@ impl Lower<'_, '_> {
             (BuiltIn::BaseVertex, Vertex) => sv(self, Sv::BaseVertex),
             (BuiltIn::BaseInstance, Vertex) => sv(self, Sv::BaseInstance),
             (BuiltIn::DrawIndex, Vertex) => sv(self, Sv::DrawId),
-            (BuiltIn::PrimitiveId, TessControl | TessEval | Geometry | Fragment) => {
-                sv(self, Sv::PrimitiveId)
-            }
+            (BuiltIn::PrimitiveId, TessControl | TessEval | Geometry | Fragment) => sv(self, Sv::PrimitiveId),
             (BuiltIn::InvocationId, TessControl | Geometry) => sv(self, Sv::InvocationId),
             (BuiltIn::PatchVertices, TessControl | TessEval) => sv(self, Sv::VerticesIn),
             (BuiltIn::TessCoord, TessEval) => {
@@ -520,9 +525,7 @@ impl Lower<'_, '_> {
             }
             (BuiltIn::FrontFacing, Fragment) => sv(self, Sv::FrontFace),
             (BuiltIn::SampleId, Fragment) => sv(self, Sv::SampleId),
-            (BuiltIn::SamplePosition, Fragment) => {
-                self.e.svs([Sv::SamplePosX, Sv::SamplePosY]).to_vec()
-            }
+            (BuiltIn::SamplePosition, Fragment) => self.e.svs([Sv::SamplePosX, Sv::SamplePosY]).to_vec(),
             (BuiltIn::SampleMask, Fragment) => sv(self, Sv::SampleMaskIn),
             (BuiltIn::HelperInvocation, Fragment) => {
                 let now = self.stages.used.asks_helper;

@@ -191,10 +191,7 @@ impl Lower<'_, '_> {
             Op::ImageFetch => self.fetch(x)?,
             Op::ImageGather | Op::ImageDrefGather => self.gather(op, x)?,
             Op::ImageQueryLod => self.query_lod(x)?,
-            Op::ImageQuerySizeLod
-            | Op::ImageQuerySize
-            | Op::ImageQueryLevels
-            | Op::ImageQuerySamples => {
+            Op::ImageQuerySizeLod | Op::ImageQuerySize | Op::ImageQueryLevels | Op::ImageQuerySamples => {
                 let o = self.opaque(x[0])?;
                 if self.image_type(&o)?.sampled == 2 {
                     return Ok(false);
