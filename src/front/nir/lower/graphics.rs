@@ -455,7 +455,7 @@ impl<'a> Lower<'a, '_> {
         let what = if kind == Kind::EmitVertex { EmitOp::Emit } else { EmitOp::Cut };
         let room = self.module.stages.interface.properties.max_vertices;
         let clipping = self.clipping();
-        self.kept.stage.emit_vertex(&mut self.e, what, ix.stream.into(), room, clipping);
+        self.kept.stage.emit_vertex(&mut self.e, what, ix.stream, room, clipping);
     }
 
     // ---- system values that are inputs

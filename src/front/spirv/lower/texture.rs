@@ -268,10 +268,11 @@ impl Lower<'_, '_> {
         if s.projects && (array || dim == Dim::Cube) {
             return self.fail("layers and cubes are not projected");
         }
-        if s.implicit && (with.lod.is_some() || with.grad.is_some())
-            || !s.implicit && with.lod.is_some() == with.grad.is_some()
-            || !s.implicit && with.bias.is_some()
-        {
+        let right = match s.implicit {
+            true => with.lod.is_none() && with.grad.is_none(),
+            false => with.lod.is_some() != with.grad.is_some() && with.bias.is_none(),
+        };
+        if !right {
             return self.fail("the operands for the level of detail are not those of the instruction");
         }
         if with.sample.is_some() || with.offsets.is_some() {
