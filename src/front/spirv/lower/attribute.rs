@@ -6,6 +6,7 @@
 use crate::front::common::emit::value::Word;
 use crate::front::common::graphics;
 use crate::front::spirv::module::Module;
+use crate::front::spirv::rules;
 use crate::front::spirv::types::Type;
 use crate::ir::InterpMode;
 use crate::stage::{Semantic, Stage};
@@ -130,7 +131,13 @@ impl Attribute {
             (None, Some(l)) => At::Location(l),
             (None, None) => At::Members,
         };
-        let how = How::default().with(|d| m.has(id, d));
+        let mut how = How::default().with(|d| m.has(id, d));
+        // Compilers decorate the members of blocks.
+        let block = rules::innermost(m, to);
+        if let Some(Type::Struct { members }) = m.ty(block) {
+            let of_patch = |n| m.member_decoration(block, n, Decoration::Patch).is_some();
+            how.patch |= (0..members.len() as u32).any(of_patch);
+        }
         let each = is_per_vertex(stage, input, how, at);
         let a = Attribute {
             id,

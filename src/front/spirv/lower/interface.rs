@@ -254,7 +254,9 @@ impl Reader<'_> {
             let what = format!("inputs and outputs of {} bits, as {}, are not supported", shape.bits, name());
             return Err(Box::new(self.m.unsupported(n, what)));
         }
+        let exists = a.semantic(self.stage, 0, 0).is_some();
         if let At::BuiltIn(b) = a.at
+            && exists
             && (self.m.is_float(ty), shape.comps, shape.bits) != (type_of(b).0, type_of(b).1, 32)
         {
             return self.fail(a.id, format!("the built-in {b:?} has another type than {}", name()));

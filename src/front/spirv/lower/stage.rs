@@ -67,7 +67,11 @@ impl Lower<'_, '_> {
             return self.fail(format!("the interface of the entry point does not name {}", self.m.name(id)));
         }
         let found = Attribute::of_variable(self.m, self.stage(), id);
-        Ok(found.map(|(a, ty)| Pointer::new(self.attribute_place(a), ty)))
+        let pointer = found.map(|(a, ty)| Pointer::new(self.attribute_place(a), ty));
+        if let Some(p) = &pointer {
+            self.variables.insert((0, id), p.clone());
+        }
+        Ok(pointer)
     }
 
     /// One step into an input or output.

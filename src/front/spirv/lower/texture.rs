@@ -194,7 +194,10 @@ impl Lower<'_, '_> {
             Op::ImageQuerySizeLod | Op::ImageQuerySize | Op::ImageQueryLevels | Op::ImageQuerySamples => {
                 let o = self.opaque(x[0])?;
                 if self.image_type(&o)?.sampled == 2 {
-                    return Ok(false);
+                    return match op {
+                        Op::ImageQuerySize | Op::ImageQuerySamples => Ok(false),
+                        _ => self.fail("a storage image has one level"),
+                    };
                 }
                 self.query(op, &o, x.get(1).copied())?;
             }
@@ -214,6 +217,9 @@ impl Lower<'_, '_> {
         }
         let image = self.image_type(&o)?;
         let kind = self.image_kind(&image)?;
+        if image.sampled == 2 {
+            return self.fail("a storage image is not sampled");
+        }
         if matches!(kind.0, Dim::Buffer | Dim::Ms) {
             return self.fail("buffers and multisampled images are fetched from, not sampled");
         }
