@@ -1,7 +1,7 @@
 //! Storage images: loads, stores, atomics, sizes.
 
 use super::pointer::{Place, Pointer};
-use super::texture::{Opaque, Operands, coordinates, size_components};
+use super::texture::{Opaque, Operands, size_components};
 use super::value::Value;
 use super::{Lower, R};
 use crate::chip::Chip;
@@ -113,7 +113,7 @@ impl Lower<'_, '_> {
     fn texel(&mut self, kind: (Dim, bool), coords: u32, sample: Option<u32>) -> R<(Vec<Word>, Option<Word>)> {
         let (dim, array) = kind;
         // Faces of cubes are layers.
-        let n = coordinates(dim) + usize::from(array && dim != Dim::Cube);
+        let n = dim.coordinates() + usize::from(array && dim != Dim::Cube);
         let ty = self.type_of(coords)?;
         let comps = self.comps(coords)?;
         if !self.m.is_int(ty) || self.shape_of(ty)?.bits != 32 || comps.len() < n {

@@ -57,15 +57,6 @@ fn sample(op: Op) -> Option<Sample> {
     }
 }
 
-/// Coordinates without the layer.
-pub(super) fn coordinates(dim: Dim) -> usize {
-    match dim {
-        Dim::Buffer | Dim::D1 => 1,
-        Dim::D2 | Dim::Ms => 2,
-        Dim::D3 | Dim::Cube => 3,
-    }
-}
-
 impl Lower<'_, '_> {
     /// What a load from a descriptor gives.
     pub(super) fn descriptor(&mut self, number: Word, order: Order, ty: u32) -> R<Value> {
@@ -293,7 +284,7 @@ impl Lower<'_, '_> {
         };
         let mask = if s.compares { 1 } else { 15 };
         let mut t = Tex { shadow: s.compares, mask, ..texture::access(op, (dim, array), ty) };
-        let n = coordinates(dim);
+        let n = dim.coordinates();
         let mut coords = self.vector(x[1], true, n + usize::from(array) + usize::from(s.projects))?;
         let mut compare = match s.compares {
             true => Some(self.vector(x[2], true, 1)?[0]),
@@ -367,7 +358,7 @@ impl Lower<'_, '_> {
         if t.dim == Dim::Cube {
             return self.fail("there are no offsets in cubes");
         }
-        let n = coordinates(t.dim);
+        let n = t.dim.coordinates();
         let words = self.vector(id, false, n)?;
         let constant = |w: &Word| match w {
             Word::Imm(n) => Some(*n),
@@ -396,7 +387,7 @@ impl Lower<'_, '_> {
         let ty = self.channel(&image, self.ty())?;
         let access = texture::access(TexOp::Gather, (dim, array), ty);
         let mut t = Tex { shadow: compares, mask: 15, ..access };
-        let n = coordinates(dim) + usize::from(array);
+        let n = dim.coordinates() + usize::from(array);
         let coords = self.vector(x[1], true, n)?;
         self.push(&mut t, TexRole::Coord, &coords[..n]);
         if compares {
@@ -433,7 +424,7 @@ impl Lower<'_, '_> {
         }
         let ty = self.channel(&image, self.ty())?;
         let mut t = Tex { mask: 15, ..texture::access(TexOp::Fetch, (dim, array), ty) };
-        let n = coordinates(dim);
+        let n = dim.coordinates();
         let mut coords = self.vector(x[1], false, n + usize::from(array))?;
         coords.truncate(n + usize::from(array));
         if let Some(id) = with.offset {
@@ -476,7 +467,7 @@ impl Lower<'_, '_> {
             return self.fail("a level of detail is a float");
         }
         let mut t = Tex { mask: 3, ..texture::access(TexOp::LodQuery, (dim, false), IrType::F32) };
-        let n = coordinates(dim);
+        let n = dim.coordinates();
         let coords = self.vector(x[1], true, n)?;
         self.push(&mut t, TexRole::Coord, &coords[..n]);
         self.finish_texture(&o, t)
@@ -512,6 +503,6 @@ impl Lower<'_, '_> {
 
 /// Numbers that the size of an image has.
 pub(super) fn size_components((dim, array): (Dim, bool)) -> usize {
-    let dimensions = if dim == Dim::Cube { 2 } else { coordinates(dim) };
+    let dimensions = if dim == Dim::Cube { 2 } else { dim.coordinates() };
     dimensions + usize::from(array)
 }
