@@ -4,6 +4,7 @@ use crate::spirv_modules::{bytes, compile_with, edited, inst, is, module, positi
 use nvir::diag::Fault;
 use nvir::front::spirv::listing;
 use nvir::image::stage::Attribute;
+use nvir::options::{Domain, StageOptions, TessInfo};
 use nvir::stage::{Semantic, Stage};
 use nvir::{Chip, Compiler, Options, Shader, Source};
 use spirv::{BuiltIn, Decoration, ExecutionMode, Op};
@@ -117,6 +118,20 @@ fn stages_say_what_they_make() {
     let shaded = whole("tes-triangles").stage.unwrap();
     assert_eq!(shaded.stage, Stage::TessEval);
     assert!(!shaded.tess.ccw && shaded.tess.domain.is_some() && shaded.tess.spacing.is_some());
+}
+
+#[test]
+fn options_say_what_the_other_tessellation_stage_declares() {
+    let tess = TessInfo { domain: Some(Domain::Quads), ccw: true, ..TessInfo::default() };
+    let options =
+        Options { stage: StageOptions { tess: Some(tess), ..StageOptions::default() }, ..Options::default() };
+    let data = without_mode("tes-triangles", ExecutionMode::Triangles);
+    let stage = compile_with(&data, None, options.clone()).unwrap().stage.unwrap();
+    assert_eq!((stage.tess.domain, stage.tess.ccw), (Some(Domain::Quads), true));
+    // What the module says itself counts.
+    let whole = bytes(&module("graphics/tes-triangles"));
+    let stage = compile_with(&whole, None, options).unwrap().stage.unwrap();
+    assert_eq!((stage.tess.domain, stage.tess.ccw), (Some(Domain::Triangles), false));
 }
 
 #[test]
