@@ -870,6 +870,17 @@ named! {
     Dim { Buffer "buffer", D1 "1d", D2 "2d", D3 "3d", Cube "cube", Ms "2d_ms", }
 }
 
+impl Dim {
+    /// Coordinates of a texel, without the layer.
+    pub const fn coordinates(self) -> usize {
+        match self {
+            Dim::Buffer | Dim::D1 => 1,
+            Dim::D2 | Dim::Ms => 2,
+            Dim::D3 | Dim::Cube => 3,
+        }
+    }
+}
+
 named! {
     /// What a texture instruction does.
     TexOp {

@@ -74,15 +74,6 @@ fn values_of(t: &Tex, role: TexRole) -> &[ValueId] {
     t.operands.iter().find(|(r, _)| *r == role).map_or(&[], |(_, v)| v)
 }
 
-/// Coordinates without the layer.
-fn dimensions(dim: Dim) -> usize {
-    match dim {
-        Dim::Buffer | Dim::D1 => 1,
-        Dim::D2 | Dim::Ms => 2,
-        Dim::D3 | Dim::Cube => 3,
-    }
-}
-
 /// `low bits of a` put into `c` at `position`.
 fn insert(b: &mut Builder<'_>, a: impl Into<Src>, position: u32, bits: u32, c: impl Into<Src>) -> ValueId {
     b.op3(Op::Ins, Type::U32, a, position | bits << 8, c)
@@ -160,7 +151,7 @@ impl Cx<'_> {
 
     fn operands(&self, b: &mut Builder<'_>, t: &mut Tex) -> Operands {
         let mut o = Operands::default();
-        let n = dimensions(t.dim);
+        let n = t.dim.coordinates();
         let all = values_of(t, TexRole::Coord).to_vec();
         o.coords = all[..n.min(all.len())].to_vec();
         if t.dim == Dim::Cube {
@@ -324,13 +315,13 @@ impl Cx<'_> {
         } else {
             usize::from(t.array || offsets) + usize::from(indirect)
         };
-        matches!(t.dim, Dim::D1 | Dim::D2) && !t.shadow && dimensions(t.dim) + extra <= 4
+        matches!(t.dim, Dim::D1 | Dim::D2) && !t.shadow && t.dim.coordinates() + extra <= 4
     }
 
     /// The level of detail of explicit derivatives: log2 of the longer side of the pixel's
     /// footprint, in texels.
     fn derivatives_to_level(&self, b: &mut Builder<'_>, t: &mut Tex) {
-        let n = dimensions(t.dim);
+        let n = t.dim.coordinates();
         let texels = self.size_query(b, t, if t.dim == Dim::Cube { 1 } else { (1 << n) - 1 });
         let mut sides = Vec::new();
         for role in [TexRole::Ddx, TexRole::Ddy] {

@@ -9,5 +9,7 @@ mod nir_intrinsics;
 mod nir_parse;
 mod nir_validate;
 mod spirv;
+mod spirv_graphics;
+mod spirv_modules;
 mod tgsi_opcodes;
 mod tgsi_text;

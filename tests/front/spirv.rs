@@ -1,75 +1,12 @@
 //! The SPIR-V front-end: what its listing says, and what it refuses. What modules compute, `spirv-fixtures` says.
 
+use crate::spirv_modules::{
+    bytes, compile, compile_with, edited, inst, is, module, position, raised, refused,
+};
 use nvir::diag::Fault;
 use nvir::front::spirv::{NoModule, listing};
-use nvir::{Chip, CompileError, Compiler, Options, Shader, Source};
+use nvir::{Chip, Compiler, Options, Source};
 use spirv::{Decoration, Op};
-
-/// A module of `spirv-fixtures`, as words.
-fn module(name: &str) -> Vec<u32> {
-    let path = format!("{}/spirv-fixtures/{name}.spv", env!("CARGO_MANIFEST_DIR"));
-    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    bytes.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)).collect()
-}
-
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|w| w.to_le_bytes()).collect()
-}
-
-/// A module's header and its instructions.
-fn split(words: &[u32]) -> (Vec<u32>, Vec<Vec<u32>>) {
-    let mut insts = Vec::new();
-    let mut at = 5;
-    while at < words.len() {
-        let count = (words[at] >> 16) as usize;
-        insts.push(words[at..at + count].to_vec());
-        at += count;
-    }
-    (words[..5].to_vec(), insts)
-}
-
-/// A module whose instructions were changed; how many words each has is found again.
-fn edited(name: &str, edit: impl FnOnce(&mut Vec<Vec<u32>>)) -> Vec<u8> {
-    let (mut all, mut insts) = split(&module(name));
-    edit(&mut insts);
-    for mut inst in insts {
-        inst[0] = inst[0] & 0xffff | (inst.len() as u32) << 16;
-        all.extend(inst);
-    }
-    bytes(&all)
-}
-
-fn is(inst: &[u32], op: Op) -> bool {
-    inst[0] & 0xffff == op as u32
-}
-
-fn position(insts: &[Vec<u32>], op: Op) -> usize {
-    insts.iter().position(|i| is(i, op)).unwrap_or_else(|| panic!("there is no Op{op:?}"))
-}
-
-fn inst(op: Op, operands: &[u32]) -> Vec<u32> {
-    let mut words = vec![op as u32];
-    words.extend(operands);
-    words
-}
-
-fn compile_with(bytes: &[u8], entry: Option<&str>, options: Options) -> Result<Shader, CompileError> {
-    let text = listing(bytes).expect("it has a listing");
-    let source = Source::spirv(&text).with_entry(entry);
-    Compiler::new(Chip::Gk110).with_options(options).compile(&source)
-}
-
-fn compile(bytes: &[u8]) -> Result<Shader, CompileError> {
-    compile_with(bytes, None, Options::default())
-}
-
-/// The error says what is expected, and whose fault it is.
-#[track_caller]
-fn refused(bytes: &[u8], fault: Fault, said: &str) {
-    let e = compile(bytes).map(|_| ()).expect_err("it is refused");
-    assert!(e.to_string().contains(said), "{e}");
-    assert_eq!(e.fault(), fault, "{e}");
-}
 
 #[test]
 fn bytes_that_are_no_module_have_no_listing() {
@@ -150,12 +87,6 @@ fn ids_are_defined_and_used_where_they_are_known() {
         insts.insert(n, inst(Op::ISub, &[ty, 4001, result, result]));
     });
     refused(&raised(late), Fault::Input, "is not defined on every way here");
-}
-
-/// The same with room for more ids.
-fn raised(mut data: Vec<u8>) -> Vec<u8> {
-    data[12..16].copy_from_slice(&8192u32.to_le_bytes());
-    data
 }
 
 #[test]

@@ -713,11 +713,15 @@ fn a_module_is_compiled_by_its_entry_point_and_shows_the_lines_of_its_source() {
     let module = |name: &str| format!("{}/../../spirv-fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
     let many = module("multi-entry.spv");
     assert_error(&["compile", &many, "-e", "nobody"], 1, "no entry point `nobody`");
-    assert_error(&["compile", &many, "-e", "first"], 1, "Vertex are not supported");
     assert_error(&["compile", &many, "--spec", "three=1"], 2, "not a SpecId");
-    let named = nvir(&["compile", &many, "-e", "third", "--emit", "sass"]);
-    assert_eq!((named.code, named.out.contains("EXIT;")), (Some(0), true), "{}", named.err);
-    assert_eq!(nvir(&["compile", &many, "--emit", "sass"]).out, named.out);
+    // A vertex, a fragment and a compute shader, of which the first is taken.
+    for name in ["first", "second", "third"] {
+        let named = nvir(&["compile", &many, "-e", name, "--emit", "sass"]);
+        assert_eq!((named.code, named.out.contains("EXIT;")), (Some(0), true), "{}", named.err);
+        assert!(named.out.contains(&format!(".kernel {name}")), "{}", named.out);
+        let unnamed = nvir(&["compile", &many, "--emit", "sass"]);
+        assert_eq!(unnamed.out == named.out, name == "first");
+    }
     let sized = module("spec-workgroup-size.spv");
     assert_error(&["compile", &sized, "--spec", "0=0"], 1, "at least 1");
     assert_eq!(nvir(&["compile", &sized, "--spec", "0=0x20", "--emit", "sass"]).code, Some(0));

@@ -8,6 +8,7 @@ pub(crate) mod convert;
 pub(crate) mod emit;
 pub(crate) mod graphics;
 pub(crate) mod image;
+pub(crate) mod kept;
 pub(crate) mod lanes;
 pub(crate) mod ssa;
 pub(crate) mod texture;

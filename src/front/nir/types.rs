@@ -153,15 +153,6 @@ pub(super) fn bare(name: &str) -> &str {
     explicit(name).0
 }
 
-/// Coordinates of a texel, without layer.
-pub(super) fn coordinates(dim: Dim) -> usize {
-    match dim {
-        Dim::Buffer | Dim::D1 => 1,
-        Dim::D2 | Dim::Ms => 2,
-        Dim::D3 | Dim::Cube => 3,
-    }
-}
-
 /// `u64vec4x0a32B`: the name, and the sizes in bytes.
 fn explicit(name: &str) -> (&str, Explicit) {
     let sizes = || {

@@ -3,6 +3,7 @@
 use super::module::Module;
 use crate::diag::Diagnostic;
 use spirv::Op;
+use std::collections::BTreeSet;
 
 /// Instructions that a program may always have when its calls have been taken apart; more, if the module has many itself.
 const ALWAYS: u64 = 1 << 16;
@@ -24,6 +25,23 @@ pub(super) fn callee(m: &Module, call: usize) -> R<usize> {
         return Err(Box::new(m.unsupported(call, what)));
     }
     Ok(callee)
+}
+
+/// A function, and those that it calls, directly or not.
+pub(super) fn reached(m: &Module, entry: usize) -> BTreeSet<usize> {
+    let mut found = BTreeSet::from([entry]);
+    let mut open = vec![entry];
+    while let Some(f) = open.pop() {
+        for n in m.functions[f].blocks.iter().flat_map(|b| b.insts.clone()) {
+            if m.code.insts[n].op == Op::FunctionCall
+                && let Some(&callee) = m.function_of.get(&m.code.operands(n)[0])
+                && found.insert(callee)
+            {
+                open.push(callee);
+            }
+        }
+    }
+    found
 }
 
 /// What is known of a function.

@@ -62,7 +62,7 @@ const SUPPORTED: &[C] = &[
     C::ExpectAssumeKHR,
     C::OptNoneEXT,
     C::IntegerFunctions2INTEL,
-    // Of images: what uses them is refused by itself.
+    // Of images; those of kernels are refused where they are used.
     C::ImageBasic,
     C::ImageReadWrite,
     C::LiteralSampler,
@@ -86,7 +86,20 @@ const SUPPORTED: &[C] = &[
     C::StorageImageMultisample,
     C::ImageGatherExtended,
     C::DerivativeControl,
-    // Of graphics stages, whose entry points are refused.
+    C::UniformTexelBufferArrayDynamicIndexing,
+    C::StorageTexelBufferArrayDynamicIndexing,
+    C::UniformTexelBufferArrayNonUniformIndexing,
+    C::StorageTexelBufferArrayNonUniformIndexing,
+    C::InputAttachmentArrayDynamicIndexing,
+    C::InputAttachmentArrayNonUniformIndexing,
+    // Of graphics stages. What the chips lack is refused where it is used: stencil values.
+    C::GeometryStreams,
+    C::ShaderLayer,
+    C::ShaderViewportIndex,
+    C::ShaderViewportIndexLayerEXT,
+    C::SampleMaskPostDepthCoverage,
+    C::StencilExportEXT,
+    C::MultiView,
     C::Geometry,
     C::Tessellation,
     C::ClipDistance,

@@ -12,7 +12,8 @@ impl Module {
     pub(super) fn declaration(&mut self, n: usize, given: &Given) -> Result<(), Diagnostic> {
         let inst = self.code.insts[n];
         let operands = self.code.operands(n).to_vec();
-        if let Some(info) = self.type_info(n, inst.op, inst.result, &operands)? {
+        if let Some(mut info) = self.type_info(n, inst.op, inst.result, &operands)? {
+            (info.vectors, info.std140) = self.derived(&info);
             self.types.insert(inst.result, info);
             return Ok(());
         }
@@ -175,6 +176,9 @@ impl Module {
                 else {
                     return error("the image's dimension or format is not known");
                 };
+                if x[5] > 2 {
+                    return error("an image is sampled (1), or not (2), or it is not known (0)");
+                }
                 let image = Image {
                     sampled_type: x[0],
                     dim,

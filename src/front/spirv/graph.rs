@@ -5,6 +5,7 @@
 //! [`MOST`] instructions is refused. A block ends at each call in it, and a switch is a chain of tests.
 
 use super::calls::{self, callee};
+use super::kill::{self, Behind};
 use super::module::{Function, Module};
 use crate::diag::Diagnostic;
 use rustc_hash::FxHashMap;
@@ -167,16 +168,24 @@ struct Work {
     /// Where its returns go: the piece behind the call.
     back: Option<(usize, u32, usize)>,
     entry: usize,
+    /// Behind the outermost loop around the call.
+    escape: Option<usize>,
 }
 
-pub(super) fn graph(m: &Module, entry: usize) -> R<Graph> {
+/// `demotes`: invocations that are discarded go on.
+pub(super) fn graph(m: &Module, entry: usize, demotes: bool) -> R<Graph> {
     calls::check(m, entry)?;
+    let mut kills = FxHashMap::default();
     let mut g = Graph::default();
     g.instances.push(Instance { function: entry, caller: None });
     g.nodes.push(empty());
-    let mut work = vec![Work { instance: 0, back: None, entry: 0 }];
+    let mut work = vec![Work { instance: 0, back: None, entry: 0, escape: None }];
     while let Some(w) = work.pop() {
-        instance(m, &mut g, &w, &mut work)?;
+        let function = g.instances[w.instance as usize].function;
+        if demotes && !kills.contains_key(&function) {
+            kills.insert(function, kill::behind(m, &m.functions[function]));
+        }
+        instance(m, &mut g, &w, &mut work, kills.get(&function))?;
     }
     Ok(g)
 }
@@ -185,7 +194,8 @@ fn empty() -> Node {
     Node { piece: None, term: Term::Leave, merge: None }
 }
 
-fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>) -> R<()> {
+/// `behind`: where invocations go on that are discarded; `None`: they end.
+fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>, behind: Option<&Behind>) -> R<()> {
     let f = &m.functions[g.instances[w.instance as usize].function];
     let numbers = labels(f);
     // Blocks in the order in which they are reached, each with its node.
@@ -199,6 +209,14 @@ fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>) -> R<()> 
         let mut label = Some(b.label);
         let mut returned = None;
         let last = b.insts.end - 1;
+        // The node of a block, which is met now if it was not before.
+        let mut node_of = |g: &mut Graph, block: usize| {
+            *nodes.entry(block).or_insert_with(|| {
+                open.push(block);
+                g.nodes.push(empty());
+                g.nodes.len() - 1
+            })
+        };
         for n in b.insts.clone() {
             if m.code.insts[n].op != Op::FunctionCall {
                 continue;
@@ -217,7 +235,16 @@ fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>) -> R<()> 
                 call: Some((n, next)),
             });
             g.nodes[at].term = Term::Jump(Edge { to: inner, copies: Copies::None, sets: Vec::new() });
-            work.push(Work { instance: next, back: Some((after, w.instance, n)), entry: inner });
+            let around = w.escape.or_else(|| {
+                let block = behind.and_then(|b| b.outermost_loop(block))?;
+                Some(node_of(g, block))
+            });
+            work.push(Work {
+                instance: next,
+                back: Some((after, w.instance, n)),
+                entry: inner,
+                escape: around,
+            });
             at = after;
             begin = n + 1;
         }
@@ -231,11 +258,7 @@ fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>) -> R<()> 
             if block == 0 {
                 return Err(Box::new(m.error(last, "nothing may go to the first block of a function")));
             }
-            let node = *nodes.entry(block).or_insert_with(|| {
-                open.push(block);
-                g.nodes.push(empty());
-                g.nodes.len() - 1
-            });
+            let node = node_of(g, block);
             let copies = Copies::Phis { instance: w.instance, from: b.label, to: block };
             Ok(Edge { to: node, copies, sets: Vec::new() })
         };
@@ -283,6 +306,20 @@ fn instance(m: &Module, g: &mut Graph, w: &Work, work: &mut Vec<Work>) -> R<()> 
                         _ => Copies::None,
                     };
                     Term::Jump(Edge { to: after, copies, sets: Vec::new() })
+                }
+            },
+            Op::Kill | Op::TerminateInvocation => match behind {
+                None => Term::Leave,
+                Some(behind) => {
+                    let on = match (w.escape, behind.any(block)) {
+                        (Some(node), _) => Some(node),
+                        (None, Some(block)) => Some(node_of(g, block)),
+                        (None, None) => w.back.map(|(after, ..)| after),
+                    };
+                    match on {
+                        Some(to) => Term::Jump(Edge { to, copies: Copies::None, sets: Vec::new() }),
+                        None => Term::Leave,
+                    }
                 }
             },
             _ => Term::Leave,

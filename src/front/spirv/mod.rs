@@ -1,4 +1,4 @@
-//! The SPIR-V front-end: modules of compute shaders and kernels to IR.
+//! The SPIR-V front-end: modules of shaders and kernels to IR.
 //!
 //! What it reads is a module's [`listing()`]: a line an instruction, which has its words. What is supported is in
 //! `docs/spirv.md`.
@@ -6,7 +6,8 @@
 //! - `listing`, `grammar`, `read`: from bytes to a text, from that to instructions
 //! - `capability`, `module`, `declare`, `types`, `constants`: declarations; `rules`, `validate`: what lowering relies on in
 //!   declarations and in functions
-//! - `calls`, `graph`, `order`, `loops`, `structure`: control flow, from labels and branches to nested constructs
+//! - `used`: what functions do with inputs and outputs
+//! - `calls`, `kill`, `graph`, `order`, `loops`, `structure`: control flow, from labels and branches to nested constructs
 //! - `lower`: instructions to IR, by what all front-ends share ([`emit`](crate::front::common::emit))
 
 mod calls;
@@ -15,6 +16,7 @@ mod constants;
 mod declare;
 mod grammar;
 mod graph;
+mod kill;
 mod listing;
 mod loops;
 mod lower;
@@ -24,6 +26,7 @@ mod read;
 mod rules;
 mod structure;
 mod types;
+mod used;
 mod validate;
 
 pub use listing::{NoModule, is_module, listing};
@@ -32,7 +35,6 @@ use super::Request;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::Program;
 use module::{Entry, Given, Module};
-use spirv::ExecutionModel;
 
 /// The program of the entry point that is asked for.
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
@@ -51,10 +53,10 @@ pub fn kernels(text: &str) -> Result<Vec<String>, Diagnostics> {
 
 /// The entry point of that name, or the only one that can be compiled.
 fn entry<'m>(m: &'m Module, name: Option<&str>) -> Result<&'m Entry, Diagnostics> {
-    let compute = |e: &&Entry| matches!(e.model, ExecutionModel::GLCompute | ExecutionModel::Kernel);
+    let known = |e: &&Entry| lower::interface::stage(e.model).is_some();
     let named = || m.entries.iter().filter(|e| name.is_none_or(|name| e.name == name));
-    match named().find(compute).or_else(|| named().next()) {
-        Some(entry) if compute(&entry) => Ok(entry),
+    match named().find(known).or_else(|| named().next()) {
+        Some(entry) if known(&entry) => Ok(entry),
         Some(entry) => {
             let what = format!("entry points of the execution model {:?} are not supported", entry.model);
             Err(m.unsupported(entry.at, what).into())

@@ -74,6 +74,29 @@ pub(super) struct Info {
     pub(super) extent: u64,
     /// It is or holds an image, a sampler or the like.
     pub(super) opaque: bool,
+    /// Locations that it takes as an input or output; more than can be counted is `u32::MAX`.
+    pub(super) vectors: u32,
+    /// How it lies by the rules of std140: uniforms outside blocks do.
+    pub(super) std140: Std140,
+}
+
+/// Size and alignment by the rules of std140, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Std140 {
+    pub(super) size: u64,
+    pub(super) align: u32,
+}
+
+impl Std140 {
+    /// From one element of an array of this, or from one column of a matrix, to the next.
+    pub(super) fn stride(self) -> u64 {
+        self.size.checked_next_multiple_of(u64::from(self.align.max(16))).unwrap_or(u64::MAX)
+    }
+
+    /// Where it lies if what is before it ends there.
+    fn after(self, end: u64) -> u64 {
+        end.checked_next_multiple_of(u64::from(self.align.max(1))).unwrap_or(u64::MAX)
+    }
 }
 
 impl Info {
@@ -91,6 +114,8 @@ impl Info {
             stride: 0,
             extent: 0,
             opaque: false,
+            vectors: 0,
+            std140: Std140::default(),
         }
     }
 
@@ -174,6 +199,55 @@ impl Module {
             Type::Struct { members } => Some(members.len() as u32),
             _ => None,
         }
+    }
+
+    /// Locations, and a place by the rules of std140, of a type whose parts are known.
+    pub(super) fn derived(&self, info: &Info) -> (u32, Std140) {
+        let of = |id: &u32| self.info(*id).map_or((0, Std140::default()), |i| (i.vectors, i.std140));
+        let many = |part: &u32, len: u32| {
+            let (vectors, std140) = of(part);
+            let size = std140.stride().saturating_mul(len.into());
+            (vectors.saturating_mul(len), Std140 { size, align: std140.align.max(16) })
+        };
+        match &info.ty {
+            Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::Pointer { .. } | Type::Event => {
+                (1, Std140 { size: info.size, align: info.align })
+            }
+            Type::Vector { len, .. } => {
+                let bytes = u32::from(*len) * info.scalar;
+                let align = u32::from(*len).next_power_of_two() * info.scalar;
+                (bytes.div_ceil(16).max(1), Std140 { size: bytes.into(), align })
+            }
+            Type::Matrix { column, columns } => many(column, (*columns).into()),
+            Type::Array { part, len } => many(part, *len),
+            Type::RuntimeArray { .. } => (u32::MAX, Std140::default()),
+            Type::Struct { members } => {
+                let mut end = 0u64;
+                let mut vectors = 0u32;
+                for member in members {
+                    let (count, std140) = of(member);
+                    vectors = vectors.saturating_add(count);
+                    end = std140.after(end).saturating_add(std140.size);
+                }
+                let align = members.iter().map(|id| of(id).1.align).max().unwrap_or(0).max(16);
+                (vectors, Std140 { size: Std140 { size: 0, align }.after(end), align })
+            }
+            _ => (0, Std140::default()),
+        }
+    }
+
+    /// Bytes from the beginning of a structure to a member, by the rules of std140.
+    pub(super) fn std140_offset(&self, members: &[u32], n: u32) -> u64 {
+        let mut end = 0u64;
+        for (i, member) in members.iter().enumerate() {
+            let std140 = self.info(*member).map_or(Std140::default(), |i| i.std140);
+            let at = std140.after(end);
+            if i as u32 == n {
+                return at;
+            }
+            end = at.saturating_add(std140.size);
+        }
+        end
     }
 
     /// Scalars of a composite before its part `n`.

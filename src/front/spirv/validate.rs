@@ -187,7 +187,7 @@ fn phi(
 }
 
 /// Dominators of a function's blocks.
-struct Tree {
+pub(super) struct Tree {
     /// Places in a walk over the tree: of a block, and behind the last that it dominates.
     begin: Vec<u32>,
     end: Vec<u32>,
@@ -220,11 +220,24 @@ impl Tree {
         Tree { begin, end }
     }
 
-    fn reached(&self, block: usize) -> bool {
+    /// Of a function whose branches lead to its blocks.
+    pub(super) fn of_function(m: &Module, f: &Function) -> Tree {
+        let numbers = labels(f);
+        let to =
+            |last| targets(m, last).into_iter().filter_map(|label| numbers.get(&label).copied()).collect();
+        Tree::of(&f.blocks.iter().map(|b| to(b.insts.end - 1)).collect::<Vec<_>>())
+    }
+
+    /// Where it stands in a walk over the tree.
+    pub(super) fn place(&self, block: usize) -> u32 {
+        self.begin[block]
+    }
+
+    pub(super) fn reached(&self, block: usize) -> bool {
         self.begin[block] != u32::MAX
     }
 
-    fn dominates(&self, a: usize, b: usize) -> bool {
+    pub(super) fn dominates(&self, a: usize, b: usize) -> bool {
         self.begin[a] <= self.begin[b] && self.begin[b] < self.end[a]
     }
 }

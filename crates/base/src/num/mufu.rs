@@ -120,7 +120,7 @@ fn log2(x: f64) -> f64 {
     const BIAS: u64 = 1024;
     const LARGE: f64 = (1u64 << FRACTION) as f64;
     // x is 2^e m, m between the roots of 1/2 and 2.
-    let above = x.to_bits().wrapping_sub(FRAC_1_SQRT_2.to_bits() - (BIAS << FRACTION));
+    let above = x.to_bits().wrapping_sub(FRAC_1_SQRT_2.to_bits().wrapping_sub(BIAS << FRACTION));
     let m = f64::from_bits(x.to_bits().wrapping_sub(above & EXPONENTS).wrapping_add(BIAS << FRACTION));
     let e = f64::from_bits((above >> FRACTION) + LARGE.to_bits()) - (LARGE + BIAS as f64);
     let s = (m - 1.0) / (m + 1.0);

@@ -10,14 +10,11 @@ use super::super::interface::{self, Stages, second_color};
 use super::super::intrinsics::{Barycentric, Io, Kind};
 use super::super::names::Interpolation;
 use super::{Lower, Shape};
-use crate::front::common::convert::saturate;
 use crate::front::common::emit::alu::{Lane, Lowered};
 use crate::front::common::emit::value::{Comp, Pred, Word};
 use crate::front::common::graphics::{self, Place};
-use crate::front::common::ssa::Var;
-use crate::ir::{
-    Class, EmitOp, Guard, Interp, InterpAt, InterpMode, Op, Rnd, Space, Sv, Term, Type, ValueId,
-};
+use crate::front::common::kept::{self, Clipping};
+use crate::ir::{EmitOp, Interp, InterpAt, InterpMode, Op, Rnd, Space, Sv, Term, Type, ValueId};
 use crate::stage::{Semantic, Stage};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
@@ -35,12 +32,8 @@ pub(super) struct Coordinates {
 pub(super) struct Kept {
     /// By the number of the definition.
     barycentrics: FxHashMap<u32, Coordinates>,
-    /// Outputs whose values are wanted later, component by component.
-    outputs: FxHashMap<(Semantic, u8), Var>,
-    /// The vertex being made.
-    vertex: Option<Var>,
-    /// Whether the invocation has become a helper.
-    demoted: Option<Var>,
+    /// Outputs, the vertex being made, whether the invocation has become a helper.
+    stage: kept::Kept,
     /// Loops around what is being lowered.
     pub(super) loops: u32,
 }
@@ -74,90 +67,40 @@ impl<'a> Lower<'a, '_> {
         self.error(self.span, message);
     }
 
-    fn read_kept(&mut self, var: Var) -> ValueId {
-        self.e.ssa.read(self.e.b.func, self.e.b.block, var)
-    }
-
-    fn write_kept(&mut self, var: Var, value: ValueId) {
-        self.e.ssa.write(self.e.b.block, var, value);
-    }
-
     // ---- beginning and end
 
     /// The first vertex that a geometry shader makes, and what else holds at the beginning.
     pub(super) fn begin_stage(&mut self) {
-        if !self.is_entry {
-            return;
-        }
-        if self.stage() == Stage::Geometry {
-            let var = self.e.ssa.var(Class::Gpr);
-            let first = self.e.b.mov(0u32);
-            self.write_kept(var, first);
-            self.kept.vertex = Some(var);
-        }
-        if self.module.stages.asks_helper && self.stage() == Stage::Fragment {
-            let var = self.e.ssa.var(Class::Pred);
-            let no = self.e.pred_val(Pred::Const(false));
-            self.write_kept(var, no);
-            self.kept.demoted = Some(var);
+        if self.is_entry {
+            let stages = &self.module.stages;
+            self.kept.stage = kept::Kept::begin(&mut self.e, stages.interface.stage, stages.asks_helper);
         }
     }
 
     /// Ends the kernel, leaving what its stage leaves in registers.
     pub(super) fn end_stage(&mut self) -> Term {
         match self.stage() {
-            Stage::Geometry => {
-                let Some(vertex) = self.kept.vertex else { return Term::Exit };
-                let vertex = self.read_kept(vertex);
-                graphics::return_in(self.e.b.func, &[(0, vertex)])
+            Stage::Geometry => self.kept.stage.leave_geometry(&mut self.e),
+            Stage::Fragment => {
+                let Stages { interface, written, .. } = &self.module.stages;
+                let components = written.iter().flat_map(|(&semantic, mask)| {
+                    (0..semantic.components()).filter(move |c| mask >> c & 1 != 0).map(move |c| (semantic, c))
+                });
+                self.kept.stage.leave_fragment(&mut self.e, interface, self.module.request.chip, components)
             }
-            Stage::Fragment => self.leave_fragment(),
             Stage::Vertex | Stage::TessEval => {
-                self.complete_vertex(None);
+                let clipping = self.clipping();
+                self.kept.stage.complete_vertex(&mut self.e, clipping, None);
                 Term::Exit
             }
             Stage::TessControl | Stage::Compute => Term::Exit,
         }
     }
 
-    fn leave_fragment(&mut self) -> Term {
-        let mut results: Vec<(u8, Semantic, u8)> = Vec::new();
-        let Stages { interface, written, .. } = &self.module.stages;
-        for (&semantic, mask) in written {
-            for c in (0..semantic.components()).filter(|c| mask >> c & 1 != 0) {
-                let reg = graphics::result_register(interface, self.module.request.chip, semantic, c);
-                results.extend(reg.map(|reg| (reg, semantic, c)));
-            }
-        }
-        results.sort_unstable_by_key(|r| r.0);
-        results.dedup_by_key(|r| r.0);
-        let mut values = Vec::with_capacity(results.len());
-        for (reg, semantic, c) in results {
-            let var = self.output_var(semantic, c);
-            let mut v = self.read_kept(var);
-            if semantic == Semantic::Depth {
-                v = self.e.b.value(saturate(v));
-            }
-            values.push((reg, v));
-        }
-        graphics::return_in(self.e.b.func, &values)
-    }
-
-    fn output_var(&mut self, semantic: Semantic, component: u8) -> Var {
-        let ssa = &mut self.e.ssa;
-        *self.kept.outputs.entry((semantic, component)).or_insert_with(|| ssa.var(Class::Gpr))
-    }
-
-    /// What is stored when a vertex is complete.
-    fn complete_vertex(&mut self, vertex: Option<ValueId>) {
-        let Some(source) = self.module.stages.clip_source else { return };
-        let position = [0, 1, 2, 3].map(|c| {
-            let var = self.output_var(source, c);
-            self.read_kept(var)
-        });
+    fn clipping(&self) -> Option<Clipping> {
         let planes = self.module.stages.interface.properties.clip_planes;
         let place = self.module.request.clip_plane_place;
-        graphics::clip_distances(&mut self.e.b, planes, place, position, vertex);
+        self.module.stages.clip_source.map(|source| Clipping { source, planes, place })
     }
 
     // ---- places
@@ -441,19 +384,16 @@ impl<'a> Lower<'a, '_> {
             if semantic == Semantic::Stencil {
                 return self.unsupported(self.span, "these chips cannot write stencil values");
             }
-            let var = self.output_var(semantic, slot.component as u8);
-            self.write_kept(var, v);
+            self.kept.stage.write_output(&mut self.e, semantic, slot.component as u8, v);
         }
         if fragment || graphics::stays(&self.module.stages.interface, semantic) {
             return;
         }
         let vertex = match self.stage() {
-            Stage::Geometry => {
-                let Some(var) = self.kept.vertex else {
-                    return self.unsupported(self.span, "only the entry point makes vertices");
-                };
-                Some(self.read_kept(var))
-            }
+            Stage::Geometry => match self.kept.stage.vertex(&mut self.e) {
+                None => return self.unsupported(self.span, "only the entry point makes vertices"),
+                vertex => vertex,
+            },
             _ => None,
         };
         if let Some(place) = self.attribute_at(access, slot, vertex) {
@@ -475,33 +415,14 @@ impl<'a> Lower<'a, '_> {
             }
             None => Pred::Const(true),
         };
-        let guard = match p {
-            Pred::Const(false) => return,
-            Pred::Const(true) => None,
-            Pred::Val(pred, not) => Some(Guard { pred, not }),
-        };
-        graphics::discard(&mut self.e.b, guard);
-        if let Some(var) = self.kept.demoted {
-            let before = self.read_kept(var);
-            let either = self.e.or(Pred::Val(before, false), p);
-            let now = self.e.pred_val(either);
-            self.write_kept(var, now);
-        }
+        self.kept.stage.discard(&mut self.e, p);
     }
 
     /// Whether the invocation is a helper, at this point.
     pub(super) fn helper(&mut self, now: bool) -> Word {
-        if self.stage() != Stage::Fragment {
-            return Word::Imm(0);
-        }
-        let start = self.e.b.sv(Sv::Helper);
-        match self.kept.demoted.filter(|_| now) {
-            Some(var) => {
-                let since = self.read_kept(var);
-                let start = self.e.truth(Comp::Word(start.into()), 32);
-                Word::Mask(self.e.or(start, Pred::Val(since, false)))
-            }
-            None => start.into(),
+        match self.stage() {
+            Stage::Fragment => self.kept.stage.helper(&mut self.e, now),
+            _ => Word::Imm(0),
         }
     }
 
@@ -510,8 +431,7 @@ impl<'a> Lower<'a, '_> {
         if self.stage() != Stage::Fragment || self.kept.loops == 0 {
             return result;
         }
-        let helps = Pred::Val(graphics::is_helper(&mut self.e.b), false);
-        self.e.select_comp(helps, Comp::constant(bits, 0), result)
+        kept::atomic_in_loop(&mut self.e, result, bits)
     }
 
     /// `fddx` and `fddy`, coarse ones as fine ones; 16 bits in 32.
@@ -529,22 +449,13 @@ impl<'a> Lower<'a, '_> {
         if self.stage() != Stage::Geometry {
             return self.not_here(name);
         }
-        let Some(var) = self.kept.vertex else {
+        if !self.is_entry {
             return self.unsupported(self.span, "only the entry point makes vertices");
-        };
-        let emits = kind == Kind::EmitVertex;
+        }
+        let what = if kind == Kind::EmitVertex { EmitOp::Emit } else { EmitOp::Cut };
         let room = self.module.stages.interface.properties.max_vertices;
-        // Strips exist in stream 0 only; with room for no vertex there is nothing to emit.
-        if emits && room == 0 || !emits && ix.stream != 0 {
-            return;
-        }
-        let vertex = self.read_kept(var);
-        if emits {
-            self.complete_vertex(Some(vertex));
-        }
-        let what = if emits { EmitOp::Emit } else { EmitOp::Cut };
-        let next = graphics::emit_vertex(&mut self.e.b, what, vertex, ix.stream.into());
-        self.write_kept(var, next);
+        let clipping = self.clipping();
+        self.kept.stage.emit_vertex(&mut self.e, what, ix.stream, room, clipping);
     }
 
     // ---- system values that are inputs

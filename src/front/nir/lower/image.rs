@@ -5,7 +5,6 @@ use super::super::ast::{Dest, Src};
 use super::super::indices::Indices;
 use super::super::intrinsics::{Atomic, ImageOp, ImageRef};
 use super::super::names::ValueType;
-use super::super::types::coordinates;
 use super::Lower;
 use super::deref::Pointer;
 use super::memory::order;
@@ -53,7 +52,7 @@ impl Lower<'_, '_> {
             }
             _ => {}
         }
-        let n = coordinates(dim) + usize::from(array && dim != Dim::Cube);
+        let n = dim.coordinates() + usize::from(array && dim != Dim::Cube);
         let coords = self.src_comps(srcs.get(1)?);
         s.coords = coords.iter().take(n).map(|c| self.e.val(c.word())).collect();
         if dim == Dim::Ms {

@@ -7,7 +7,6 @@
 use super::super::alu::Base;
 use super::super::ast::{self, Src};
 use super::super::names::{TexOpcode, TexRole as Role};
-use super::super::types::coordinates;
 use super::Lower;
 use super::deref::Pointer;
 use super::image::channel;
@@ -286,7 +285,7 @@ fn texture_kind(dim: Option<Dim>, variable: Option<Kind>, coords: usize) -> Kind
     match (dim, variable) {
         // The layer is a coordinate more than the dimension has.
         (Some(dim), variable) if coords == 0 => (dim, variable.is_some_and(|(_, array)| array)),
-        (Some(dim), _) => (dim, coords > coordinates(dim)),
+        (Some(dim), _) => (dim, coords > dim.coordinates()),
         (None, Some(kind)) => kind,
         (None, None) => match coords {
             1 => (Dim::D1, false),

@@ -3,7 +3,6 @@
 use super::super::alu::Base;
 use super::super::ast::{Place, Shape, Src, Tex};
 use super::super::names::{TexOpcode, TexRole as Role};
-use super::super::types;
 use super::{Checker, bits, number};
 use crate::diag::Span;
 use crate::ir::Dim;
@@ -150,5 +149,5 @@ impl Checker<'_, '_> {
 
 /// Coordinates of a texel, without layer.
 fn coordinates(dim: Dim) -> u8 {
-    types::coordinates(dim) as u8
+    dim.coordinates() as u8
 }

@@ -2,33 +2,51 @@
 
 use super::{Lower, R};
 use crate::front::common::emit::value::{Comp, Word};
-use crate::ir::{Cond, Op, Sv, Type};
+use crate::front::spirv::types::Type;
+use crate::ir::{Cond, Op, Sv, Type as IrType};
+use crate::stage::Stage;
 use spirv::BuiltIn;
 
 impl Lower<'_, '_> {
     /// A built-in input as a type, or one of its components.
-    pub(super) fn built_in(&mut self, b: BuiltIn, part: Option<Comp>, ty: u32) -> R<Vec<Comp>> {
-        let shape = self.shape_of(ty)?;
+    pub(super) fn built_in(&mut self, b: BuiltIn, part: Option<Word>, ty: u32) -> R<Vec<Comp>> {
+        let shape = match self.m.ty(ty) {
+            // The mask of samples is one.
+            Some(&Type::Array { part, len: 1 }) => self.shape_of(part)?,
+            _ => self.shape_of(ty)?,
+        };
         let words = self.built_in_words(b)?;
         let words = match part {
             None => words,
-            Some(index) => match index.as_const() {
+            Some(index) => match index {
                 // Beyond the last, any.
-                Some(n) => vec![words.get(n as usize).copied().unwrap_or(words[0])],
-                None => {
+                Word::Imm(n) => vec![words.get(n as usize).copied().unwrap_or(words[0])],
+                index => {
                     let mut chosen = words[0];
                     for (n, &w) in words.iter().enumerate().skip(1) {
-                        let p = self.e.cmp(Cond::Eq, Type::U32, index.word(), n as u32);
+                        let p = self.e.cmp(Cond::Eq, IrType::U32, index, n as u32);
                         chosen = self.e.select(p, w, chosen);
                     }
                     vec![chosen]
                 }
             },
         };
-        if words.len() != usize::from(shape.comps) || !matches!(shape.bits, 32 | 64) {
+        let is_float = matches!(b, BuiltIn::TessCoord | BuiltIn::SamplePosition);
+        let is_bool = matches!(b, BuiltIn::FrontFacing | BuiltIn::HelperInvocation);
+        let right = match shape.bits {
+            1 => is_bool,
+            32 => !is_bool && self.m.is_float(self.m.part(ty, 0).unwrap_or(ty)) == is_float,
+            bits => bits == 64 && !is_bool && !is_float,
+        };
+        if words.len() != usize::from(shape.comps) || !right {
             return self.fail(format!("the built-in {b:?} has another type"));
         }
-        Ok(words.into_iter().map(|w| self.e.resize(Comp::Word(w), 32, shape.bits, false)).collect())
+        Ok((words.into_iter())
+            .map(|w| match shape.bits {
+                1 => Comp::Bool(self.e.truth(Comp::Word(w), 32)),
+                bits => self.e.resize(Comp::Word(w), 32, bits, false),
+            })
+            .collect())
     }
 
     fn global_size(&mut self) -> [Word; 3] {
@@ -36,14 +54,21 @@ impl Lower<'_, '_> {
         let blocks = self.e.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ]);
         let mut size = block;
         for i in 0..3 {
-            size[i] = self.e.op2(Op::Mul, Type::U32, block[i], blocks[i]);
+            size[i] = self.e.op2(Op::Mul, IrType::U32, block[i], blocks[i]);
         }
         size
     }
 
     fn built_in_words(&mut self, b: BuiltIn) -> R<Vec<Word>> {
         let mask = |this: &mut Self, sv| vec![this.e.sv(sv), Word::Imm(0), Word::Imm(0), Word::Imm(0)];
+        if let Some(words) = self.stage_words(b)? {
+            return Ok(words);
+        }
+        let compute = self.stage() == Stage::Compute;
         Ok(match b {
+            _ if !compute && is_of_launch(b) => {
+                return self.fail(format!("the built-in {b:?} does not exist in a {} shader", self.stage()));
+            }
             BuiltIn::GlobalInvocationId => self.e.global_id().to_vec(),
             BuiltIn::LocalInvocationId => self.e.svs([Sv::TidX, Sv::TidY, Sv::TidZ]).to_vec(),
             BuiltIn::LocalInvocationIndex => vec![self.e.local_index()],
@@ -63,14 +88,14 @@ impl Lower<'_, '_> {
             // Warps are made of the threads of a block in the order of their linear index.
             BuiltIn::SubgroupId => {
                 let index = self.e.local_index();
-                vec![self.e.op2(Op::Shr, Type::U32, index, 5)]
+                vec![self.e.op2(Op::Shr, IrType::U32, index, 5)]
             }
             BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => {
                 let [x, y, z] = self.e.block_size();
-                let xy = self.e.op2(Op::Mul, Type::U32, x, y);
-                let threads = self.e.op2(Op::Mul, Type::U32, xy, z);
-                let up = self.e.op2(Op::Add, Type::U32, threads, 31);
-                vec![self.e.op2(Op::Shr, Type::U32, up, 5)]
+                let xy = self.e.op2(Op::Mul, IrType::U32, x, y);
+                let threads = self.e.op2(Op::Mul, IrType::U32, xy, z);
+                let up = self.e.op2(Op::Add, IrType::U32, threads, 31);
+                vec![self.e.op2(Op::Shr, IrType::U32, up, 5)]
             }
             BuiltIn::SubgroupEqMask => mask(self, Sv::LanemaskEq),
             BuiltIn::SubgroupGeMask => mask(self, Sv::LanemaskGe),
@@ -78,7 +103,28 @@ impl Lower<'_, '_> {
             BuiltIn::SubgroupLeMask => mask(self, Sv::LanemaskLe),
             BuiltIn::SubgroupLtMask => mask(self, Sv::LanemaskLt),
             BuiltIn::DeviceIndex | BuiltIn::ViewIndex => vec![Word::Imm(0)],
-            _ => return self.missing(format!("the built-in {b:?} in compute shaders is")),
+            _ => return self.missing(format!("the built-in {b:?} in {} shaders is", self.stage())),
         })
     }
+}
+
+/// Whether grids and blocks give it.
+fn is_of_launch(b: BuiltIn) -> bool {
+    matches!(
+        b,
+        BuiltIn::GlobalInvocationId
+            | BuiltIn::LocalInvocationId
+            | BuiltIn::LocalInvocationIndex
+            | BuiltIn::WorkgroupId
+            | BuiltIn::NumWorkgroups
+            | BuiltIn::WorkgroupSize
+            | BuiltIn::EnqueuedWorkgroupSize
+            | BuiltIn::GlobalSize
+            | BuiltIn::GlobalOffset
+            | BuiltIn::GlobalLinearId
+            | BuiltIn::WorkDim
+            | BuiltIn::SubgroupId
+            | BuiltIn::NumSubgroups
+            | BuiltIn::NumEnqueuedSubgroups
+    )
 }

@@ -125,7 +125,7 @@ impl Lower<'_, '_> {
     }
 
     /// The component of a number; beyond the last, any.
-    fn one_of(&mut self, comps: &[Comp], index: Word) -> Comp {
+    pub(super) fn one_of(&mut self, comps: &[Comp], index: Word) -> Comp {
         if let Word::Imm(n) = index {
             return comps[(n as usize).min(comps.len() - 1)];
         }

@@ -8,7 +8,7 @@ use crate::front::spirv::graph::{Copies, Edge, Term as GraphTerm, Test};
 use crate::front::spirv::loops::Loop;
 use crate::front::spirv::structure::Item;
 use crate::front::spirv::types::Type;
-use crate::ir::{BlockId, Class, Cond, Merge, Term, Type as IrType};
+use crate::ir::{BlockId, Class, Cond, Merge, Type as IrType};
 use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
 
@@ -44,6 +44,7 @@ const MOST_DISPATCHES: usize = 1 << 14;
 impl Lower<'_, '_> {
     pub(super) fn run(&mut self, function: usize, kernel: bool, items: &[Item], loops: &[Loop]) -> R<()> {
         self.routes = (0..self.graph.routes).map(|_| self.e.ssa.var(Class::Gpr)).collect();
+        self.begin_stage();
         self.global_variables()?;
         self.parameters(function, kernel)?;
         self.tops.insert(0, self.private);
@@ -54,10 +55,7 @@ impl Lower<'_, '_> {
                 Item::Code(node) if self.e.reachable => self.code(node)?,
                 Item::Edge(node, which) if self.e.reachable => self.edge(node, which)?,
                 Item::Goto(to) if self.e.reachable => self.goto(to, &mut frames)?,
-                Item::Leave if self.e.reachable => {
-                    self.e.b.terminate(Term::Exit);
-                    self.e.reachable = false;
-                }
+                Item::Leave if self.e.reachable => self.leave(),
                 Item::Code(_) | Item::Edge(..) | Item::Goto(_) | Item::Leave => {}
                 Item::If { .. } | Item::IfElse(_) | Item::Region(_) | Item::Loop(_) if !self.e.reachable => {
                     frames.push(Frame::Dead);
@@ -87,9 +85,16 @@ impl Lower<'_, '_> {
             }
         }
         if self.e.reachable {
-            self.e.b.terminate(Term::Exit);
+            self.leave();
         }
         Ok(())
+    }
+
+    /// Ends the program.
+    fn leave(&mut self) {
+        let term = self.end_stage();
+        self.e.b.terminate(term);
+        self.e.reachable = false;
     }
 
     fn fall(&mut self, to: BlockId) {
@@ -129,6 +134,7 @@ impl Lower<'_, '_> {
     fn begin_loop(&mut self, node: usize) -> Frame {
         let func = &mut *self.e.b.func;
         let [header, body, cont, exit] = [(); 4].map(|()| func.detached_block());
+        self.loops += 1;
         self.enter(header, body);
         Frame::Loop { header, cont, exit, node }
     }
@@ -152,6 +158,7 @@ impl Lower<'_, '_> {
                 self.e.begin_end(join);
             }
             Some(Frame::Loop { header, cont, exit, .. }) => {
+                self.loops -= 1;
                 self.fall(cont);
                 let mut back = header;
                 self.e.ssa.seal(self.e.b.func, cont);

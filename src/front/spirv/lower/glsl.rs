@@ -99,7 +99,10 @@ impl Lower<'_, '_> {
                 let (a, b) = self.parts(g, &f)?;
                 self.define([a, b].concat())
             }
-            _ => self.missing(format!("{g:?} in compute shaders is")),
+            G::InterpolateAtCentroid | G::InterpolateAtSample | G::InterpolateAtOffset => {
+                self.interpolate(g, x)
+            }
+            _ => self.missing(format!("{g:?} is")),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Which buffers variables are: the default table of bindings.
 //!
-//! Storage buffers and uniform blocks are numbered each for themselves. A number is the variable's `Binding`, plus, for sets
+//! Storage buffers, uniform blocks, textures with samplers, and images are numbered each for themselves. A number is the variable's `Binding`, plus, for sets
 //! above the lowest one that the class uses, what the lower sets take; an array takes as many numbers as it has elements.
 //! Atomic counters lie behind the storage buffers. Uniforms outside blocks (OpenGL) lie in the input, in the order of their
-//! locations, each at a multiple of 16 bytes.
+//! locations, each at a multiple of 16 bytes, by the rules of std140.
 
 use super::R;
-use crate::driver::Abi;
+use crate::driver::{Abi, constants::MAX_TEXTURES};
 use crate::front::spirv::module::Module;
 use crate::front::spirv::types::Type;
 use crate::ir::Space;
@@ -14,15 +14,25 @@ use rustc_hash::FxHashMap;
 use spirv::{Decoration, StorageClass};
 use std::collections::BTreeMap;
 
-/// The space and the first number of each buffer variable.
-pub(super) type Bindings = FxHashMap<u32, (Space, u32)>;
+/// The class and the first number of each variable that is bound.
+pub(super) type Bindings = FxHashMap<u32, (Class, u32)>;
 
 /// Classes of resources that are numbered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Class {
+pub(super) enum Class {
     Storage,
     Uniform,
     Counter,
+    /// Textures and samplers.
+    Texture,
+    Image,
+}
+
+impl Class {
+    /// Where buffers of the class are.
+    pub(super) fn space(self) -> Space {
+        if self == Class::Uniform { Space::Uniform } else { Space::Buffer }
+    }
 }
 
 /// The innermost element type of an array, and how many elements there are; 0: not known.
@@ -50,6 +60,11 @@ fn class(m: &Module, class: StorageClass, to: u32) -> Option<Class> {
         StorageClass::Uniform if block(Decoration::BufferBlock) => Some(Class::Storage),
         StorageClass::Uniform => Some(Class::Uniform),
         StorageClass::AtomicCounter => Some(Class::Counter),
+        StorageClass::UniformConstant => match m.ty(elements(m, to).0) {
+            Some(Type::Image(image)) if image.sampled == 2 => Some(Class::Image),
+            Some(Type::Image(_) | Type::Sampler | Type::SampledImage { .. }) => Some(Class::Texture),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -61,7 +76,8 @@ pub(super) fn uniforms(m: &Module) -> FxHashMap<u32, u32> {
         let location = m.decoration(inst.result, Decoration::Location)?.first().copied()?;
         match m.ty(inst.ty) {
             Some(&Type::Pointer { class: StorageClass::UniformConstant, to }) => {
-                m.info(to).filter(|info| !info.opaque).map(|info| (location, inst.result, info.size))
+                let size = m.info(to).filter(|info| !info.opaque)?.std140.size;
+                Some((location, inst.result, size))
             }
             _ => None,
         }
@@ -72,7 +88,7 @@ pub(super) fn uniforms(m: &Module) -> FxHashMap<u32, u32> {
     let mut places = FxHashMap::default();
     for (_, id, size) in found {
         places.insert(id, u32::try_from(at).unwrap_or(u32::MAX));
-        at += size.next_multiple_of(16);
+        at = at.saturating_add(size.checked_next_multiple_of(16).unwrap_or(u64::MAX));
     }
     places
 }
@@ -91,10 +107,12 @@ pub(super) fn bindings(m: &Module) -> R<Bindings> {
     }
     let mut bindings = Bindings::default();
     let mut storage = 0;
-    for (wanted, space, most) in [
-        (Class::Storage, Space::Buffer, Abi::MAX_BUFFERS),
-        (Class::Uniform, Space::Uniform, Abi::MAX_UBOS),
-        (Class::Counter, Space::Buffer, Abi::MAX_BUFFERS),
+    for (wanted, most) in [
+        (Class::Storage, Abi::MAX_BUFFERS),
+        (Class::Uniform, Abi::MAX_UBOS),
+        (Class::Counter, Abi::MAX_BUFFERS),
+        (Class::Texture, MAX_TEXTURES),
+        (Class::Image, Abi::MAX_IMAGES),
     ] {
         let mut sets: BTreeMap<u32, u32> = BTreeMap::new();
         for &(_, class, set, binding, count) in &found {
@@ -122,7 +140,7 @@ pub(super) fn bindings(m: &Module) -> R<Bindings> {
                 let what = format!("{} has the number {first}, and {most} is the limit", m.name(id));
                 return Err(Box::new(m.unsupported(n, what)));
             }
-            bindings.insert(id, (space, first));
+            bindings.insert(id, (wanted, first));
         }
     }
     Ok(bindings)

@@ -7,8 +7,9 @@ use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
 use crate::front::common::lanes;
 use crate::front::spirv::constants::Constant;
 use crate::front::spirv::module::Module;
-use crate::front::spirv::types::{Majority, Type};
+use crate::front::spirv::types::{Info, Majority, Type};
 use crate::ir::{Align, Cond, Inst, MemRef, Op as IrOp, Order, Scope, Space, Type as IrType};
+use crate::stage::Stage;
 use spirv::{Op, StorageClass};
 
 /// Bits of memory operands.
@@ -42,6 +43,11 @@ impl Lower<'_, '_> {
                 let p = self.pointer(x[0])?;
                 if p.to != ty && !(self.m.kernel && self.m.ty(p.to) == self.m.ty(ty)) {
                     return self.fail("the result has another type than what the pointer leads to");
+                }
+                if let Place::Descriptors { number, order } = p.place {
+                    let value = self.descriptor(number, order, p.to)?;
+                    self.define_value(value);
+                    return Ok(true);
                 }
                 let comps = self.load_with(&p, access)?;
                 self.define_of_type(comps)?;
@@ -142,12 +148,15 @@ impl Lower<'_, '_> {
                 self.read_slots(part, p.to)
             }
             Place::BuiltIn(b, part) => self.built_in(*b, *part, p.to),
+            Place::Attribute(a) => self.load_attribute(a, p.to, None),
             Place::Buffers { .. } => self.fail("an array of buffers is not a value"),
+            Place::Descriptors { .. } => self.fail("an array of images or samplers is not a value"),
+            Place::Texel(_) => self.fail("a texel is for atomic operations only"),
             Place::Memory(mem) => {
                 self.check_size(p.to)?;
                 let mem = self.with_access(*mem, p.to, access);
                 let mut comps = Vec::new();
-                self.load_memory(mem, p.to, p.majority, p.spread, &mut comps)?;
+                self.load_memory(Part::of(p, mem), &mut comps)?;
                 Ok(comps)
             }
         }
@@ -167,12 +176,18 @@ impl Lower<'_, '_> {
                 self.write_slots(part, comps)
             }
             Place::BuiltIn(..) => self.fail("a store to an input"),
+            Place::Attribute(a) => {
+                let mut comps = comps;
+                self.store_attribute(a, p.to, &mut comps)
+            }
             Place::Buffers { .. } => self.fail("an array of buffers is not a value"),
+            Place::Descriptors { .. } => self.fail("a store to an image or a sampler"),
+            Place::Texel(_) => self.fail("a texel is for atomic operations only"),
             Place::Memory(mem) => {
                 let mem = self.with_access(*mem, p.to, access);
                 self.check_class(&mem, "a store")?;
                 let mut comps = comps;
-                self.store_memory(mem, p.to, p.majority, p.spread, &mut comps)
+                self.store_memory(Part::of(p, mem), &mut comps)
             }
         }
     }
@@ -192,37 +207,49 @@ impl Lower<'_, '_> {
     }
 
     /// The parts of a composite in memory.
-    fn part_of(&self, mem: MemRef, ty: u32, n: u32, majority: Option<Majority>) -> Option<Part> {
+    fn part_of(&self, whole: Part, n: u32) -> Option<Part> {
+        let Part { mem, ty, majority, std140, .. } = whole;
         let info = self.m.info(ty)?;
         let ty_of = self.m.part(ty, n)?;
-        let mut part = Part { mem, ty: ty_of, majority, spread: None };
+        let stride = self.stride(info, ty_of, std140);
+        let mut part = Part { mem, ty: ty_of, majority, spread: None, std140 };
         match &info.ty {
             Type::Struct { .. } => {
-                part.mem = forward(mem, *info.offsets.get(n as usize)?);
+                part.mem = forward(mem, self.member_offset(info, n, std140));
                 part.majority = self.m.majority(ty, n);
             }
-            Type::Array { .. } => part.mem = forward(mem, n.wrapping_mul(info.stride)),
+            Type::Array { .. } => part.mem = forward(mem, n.wrapping_mul(stride)),
             Type::Matrix { .. } => match majority {
                 Some(Majority { stride, row_major: true }) => {
                     part.mem = forward(mem, n * self.m.info(ty_of)?.scalar);
                     part.spread = Some(stride);
                 }
                 Some(Majority { stride, .. }) => part.mem = forward(mem, n.wrapping_mul(stride)),
-                None => part.mem = forward(mem, n.wrapping_mul(info.stride)),
+                None => part.mem = forward(mem, n.wrapping_mul(stride)),
             },
             _ => return None,
         }
         Some(part)
     }
 
-    fn load_memory(
-        &mut self,
-        mem: MemRef,
-        ty: u32,
-        majority: Option<Majority>,
-        spread: Option<u32>,
-        out: &mut Vec<Comp>,
-    ) -> R<()> {
+    /// From one part of an array, or one column of a matrix, to the next.
+    pub(super) fn stride(&self, whole: &Info, part: u32, std140: bool) -> u32 {
+        match self.m.info(part) {
+            Some(info) if std140 => info.std140.stride() as u32,
+            _ => whole.stride,
+        }
+    }
+
+    /// From the beginning of a structure to a member.
+    pub(super) fn member_offset(&self, whole: &Info, n: u32, std140: bool) -> u32 {
+        match &whole.ty {
+            Type::Struct { members } if std140 => self.m.std140_offset(members, n) as u32,
+            _ => whole.offsets.get(n as usize).copied().unwrap_or(0),
+        }
+    }
+
+    fn load_memory(&mut self, part: Part, out: &mut Vec<Comp>) -> R<()> {
+        let Part { mem, ty, spread, .. } = part;
         match self.m.ty(ty) {
             Some(Type::Pointer { class, .. }) => {
                 let bytes = self.pointer_bytes(*class);
@@ -243,8 +270,8 @@ impl Lower<'_, '_> {
             }
             Some(Type::Array { .. } | Type::Struct { .. } | Type::Matrix { .. }) => {
                 for n in 0..self.m.parts(ty).unwrap_or(0) {
-                    let Some(p) = self.part_of(mem, ty, n, majority) else { break };
-                    self.load_memory(p.mem, p.ty, p.majority, p.spread, out)?;
+                    let Some(p) = self.part_of(part, n) else { break };
+                    self.load_memory(p, out)?;
                 }
             }
             _ => return self.missing(format!("values of the type {} are", self.m.type_name(ty))),
@@ -252,14 +279,8 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn store_memory(
-        &mut self,
-        mem: MemRef,
-        ty: u32,
-        majority: Option<Majority>,
-        spread: Option<u32>,
-        comps: &mut &[Comp],
-    ) -> R<()> {
+    fn store_memory(&mut self, part: Part, comps: &mut &[Comp]) -> R<()> {
+        let Part { mem, ty, spread, .. } = part;
         let mut take = |n: usize| {
             let (now, rest) = comps.split_at(n.min(comps.len()));
             *comps = rest;
@@ -287,8 +308,8 @@ impl Lower<'_, '_> {
             }
             Some(Type::Array { .. } | Type::Struct { .. } | Type::Matrix { .. }) => {
                 for n in 0..self.m.parts(ty).unwrap_or(0) {
-                    let Some(p) = self.part_of(mem, ty, n, majority) else { break };
-                    self.store_memory(p.mem, p.ty, p.majority, p.spread, comps)?;
+                    let Some(p) = self.part_of(part, n) else { break };
+                    self.store_memory(p, comps)?;
                 }
             }
             _ => return self.missing(format!("values of the type {} are", self.m.type_name(ty))),
@@ -363,6 +384,9 @@ impl Lower<'_, '_> {
         if let Some(scope) = fence.filter(|&scope| !(whole_block && scope == Scope::Cta)) {
             lanes::fence(&mut self.e.b, scope);
         }
+        if whole_block && !matches!(self.stage(), Stage::Compute | Stage::TessControl) {
+            return self.fail(format!("a barrier of a block does not exist in a {} shader", self.stage()));
+        }
         if whole_block {
             lanes::barrier(&mut self.e.b);
         }
@@ -399,8 +423,10 @@ impl Lower<'_, '_> {
             _ => return Ok(false),
         };
         let p = self.pointer(x[0])?;
-        let Place::Memory(mut mem) = p.place else {
-            return self.missing("an atomic operation on this pointer is");
+        let mut mem = match &p.place {
+            Place::Memory(mem) => Some(*mem),
+            Place::Texel(_) => None,
+            _ => return self.missing("an atomic operation on this pointer is"),
         };
         let ty = if store || op == Op::AtomicFlagTestAndSet { p.to } else { self.ty() };
         let bits = match self.m.ty(ty) {
@@ -411,8 +437,14 @@ impl Lower<'_, '_> {
         if self.m.shape(p.to).is_some_and(|shape| shape != Shape::scalar(bits)) {
             return self.fail("the result has another type than what the pointer leads to");
         }
-        mem.align = mem.align.strongest(Align::multiple_of(u32::from(bits) / 8));
-        self.check_class(&mem, "an atomic operation")?;
+        if let Some(mem) = &mut mem {
+            mem.order = match op {
+                Op::AtomicLoad | Op::AtomicStore | Op::AtomicFlagClear => Order::Volatile,
+                _ => Order::Weak,
+            };
+            mem.align = mem.align.strongest(Align::multiple_of(u32::from(bits) / 8));
+            self.check_class(mem, "an atomic operation")?;
+        }
         let semantics = self.constant(x[2])?;
         let fence = self.fence(self.constant(x[1])?, semantics)?;
         /// Release, AcquireRelease, SequentiallyConsistent; Acquire and the last two.
@@ -422,22 +454,30 @@ impl Lower<'_, '_> {
             lanes::fence(&mut self.e.b, scope);
         }
         let shape = Shape::scalar(bits);
+        let texel = match p.place {
+            Place::Texel(t) => Some(t),
+            _ => None,
+        };
         let old = match (op, rmw) {
-            (Op::AtomicLoad, _) => {
-                mem.order = Order::Volatile;
-                Some(self.e.load(mem, shape)[0])
-            }
+            (Op::AtomicLoad, _) => Some(match (mem, &texel) {
+                (Some(mem), _) => self.e.load(mem, shape)[0],
+                (None, Some(t)) => self.load_texel(t, shape)?,
+                (None, None) => self.e.undef(bits),
+            }),
             (Op::AtomicStore | Op::AtomicFlagClear, _) => {
-                mem.order = Order::Volatile;
                 let c = if op == Op::AtomicStore { self.scalar(x[3])? } else { Comp::constant(bits, 0) };
                 if !c.fits(bits) {
                     return self.fail("the value has another type than what the pointer leads to");
                 }
-                self.e.store(mem, shape, &[c], 1);
+                match (mem, &texel) {
+                    (Some(mem), _) => self.e.store(mem, shape, &[c], 1),
+                    (None, Some(t)) => self.store_texel(t, shape, c)?,
+                    (None, None) => {}
+                }
                 None
             }
             (_, rmw) => {
-                if mem.space == Space::Local {
+                if mem.is_some_and(|mem| mem.space == Space::Local) {
                     return self.missing("an atomic operation on private memory is");
                 }
                 let (atomic, data) = match (op, rmw) {
@@ -455,8 +495,12 @@ impl Lower<'_, '_> {
                 let Some(atom) = atomic_op(atomic, bits) else {
                     return self.missing(format!("an atomic operation of {bits} bits is"));
                 };
-                mem.order = Order::Weak;
-                let old = self.e.atomic(mem, atom, &data);
+                let old = match (mem, &texel) {
+                    (Some(mem), _) => self.e.atomic(mem, atom, &data),
+                    (None, Some(t)) => self.texel_atomic(t, atom, &data)?,
+                    (None, None) => self.e.undef(bits),
+                };
+                let old = self.atomic_result(old, bits);
                 Some(match op {
                     Op::AtomicFlagTestAndSet => {
                         let p: Pred = self.e.cmp(Cond::Ne, IrType::U32, old.word(), 0);
@@ -476,12 +520,21 @@ impl Lower<'_, '_> {
     }
 }
 
-/// A part of a composite in memory.
+/// What lies somewhere in memory.
+#[derive(Clone, Copy)]
 struct Part {
     mem: MemRef,
     ty: u32,
     majority: Option<Majority>,
     spread: Option<u32>,
+    std140: bool,
+}
+
+impl Part {
+    /// What a pointer leads to.
+    fn of(p: &Pointer, mem: MemRef) -> Part {
+        Part { mem, ty: p.to, majority: p.majority, spread: p.spread, std140: p.std140 }
+    }
 }
 
 /// The bytes of a constant as they lie in memory, from `at` on.

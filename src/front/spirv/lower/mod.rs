@@ -6,37 +6,48 @@
 //!
 //! - `flow`: constructs, phis, calls; `value`: values by id
 //! - `variable`: where variables lie; `pointer`: chains of accesses; `memory`: loads, stores, copies, atomics
+//! - `interface`, `attribute`, `stage`: graphics stages; `texture`, `image`
 //! - `copy`: copies of a block; `builtin`: what the launch gives; `arithmetic`, `composite`, `glsl`, `opencl`, `remainder`,
 //!   `group`: instructions
 
 mod arithmetic;
+mod attribute;
 mod builtin;
 mod composite;
 mod copy;
 mod flow;
 mod glsl;
 mod group;
+mod image;
+pub(super) mod interface;
 mod layout;
 mod memory;
 mod opencl;
 mod pointer;
 mod remainder;
 mod simple;
+mod stage;
+mod texture;
 mod value;
 mod variable;
 
+use super::calls;
 use super::graph::{self, Graph};
 use super::loops;
 use super::module::{Entry, Module};
 use super::structure;
+use super::used;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::front::Request;
 use crate::front::common::emit::value::{Comp, Shape};
 use crate::front::common::emit::{Division, Emit};
+use crate::front::common::kept::Kept;
 use crate::front::common::ssa::Var;
 use crate::ir::build::Builder;
 use crate::ir::{self, BlockId, Loc, Program, ValueId};
+use crate::stage::Stage;
 use arrayvec::ArrayVec;
+use interface::Stages;
 use pointer::Pointer;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{ExecutionMode, ExecutionModel, Op};
@@ -59,11 +70,15 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
     if m.functions[function].blocks.is_empty() {
         return Err(Box::new(m.error(entry.at, "the function of the entry point has no body")));
     }
-    let block_size = block_size(m, entry)?;
+    let compute = interface::stage(entry.model) == Some(Stage::Compute);
+    let block_size = if compute { block_size(m, entry)? } else { None };
     if let Some(size) = block_size {
         request.chip.check_block(size).map_err(|e| Box::new(m.error(entry.at, e.to_string())))?;
     }
-    let mut graph = graph::graph(m, function)?;
+    let used = used::find(m, calls::reached(m, function).into_iter());
+    let fragment = entry.model == ExecutionModel::Fragment;
+    let mut graph = graph::graph(m, function, fragment && used.neighbours)?;
+    let stages = interface::stages(m, entry, used, request)?;
     let loops = loops::find(&mut graph).map_err(|_| {
         let what = format!("loops nest more than {} deep", loops::DEEPEST);
         Box::new(m.unsupported(entry.at, what))
@@ -98,9 +113,13 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         shared: 0,
         exact: modes.iter().any(|(mode, _)| *mode == ExecutionMode::ContractionOff),
         input_bytes: 0,
+        stages,
+        kept: Kept::default(),
+        loops: 0,
     };
     lower.run(function, kernel, &items, &loops)?;
     let (private_bytes, shared_bytes, input_bytes) = (lower.private, lower.shared, lower.input_bytes);
+    let interface = lower.stages.interface;
     let ssa = lower.e.ssa;
     ssa.finish(&mut func);
     let mut program = Program::new(func);
@@ -110,6 +129,9 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
     program.private_bytes = private_bytes;
     program.input_bytes = input_bytes;
     program.shared_pointers = kernel;
+    if interface.stage.is_graphics() {
+        program.interface = Some(Box::new(interface));
+    }
     Ok(program)
 }
 
@@ -191,6 +213,11 @@ struct Lower<'a, 'f> {
     /// Products and sums are not to be fused.
     exact: bool,
     input_bytes: u32,
+    /// What a graphics stage takes and gives.
+    stages: Stages,
+    kept: Kept,
+    /// Loops around what is being lowered.
+    loops: u32,
 }
 
 impl<'a> Lower<'a, '_> {
@@ -287,7 +314,6 @@ impl<'a> Lower<'a, '_> {
             | Op::Switch
             | Op::Return
             | Op::ReturnValue => Ok(()),
-            Op::Kill | Op::TerminateInvocation => self.missing(format!("Op{op:?} in compute shaders is")),
             Op::Undef => {
                 let comps = self.undefined(self.ty())?;
                 self.define(comps)
@@ -300,6 +326,9 @@ impl<'a> Lower<'a, '_> {
                 Ok(())
             }
             _ => {
+                if self.graphics(op)? || self.textures(op)? || self.images(op)? {
+                    return Ok(());
+                }
                 if self.pointers(op)? || self.accesses(op)? || self.composites(op)? || self.groups(op)? {
                     return Ok(());
                 }

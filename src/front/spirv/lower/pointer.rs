@@ -1,11 +1,13 @@
 //! Pointers: where they lead, and chains of accesses.
 
+use super::attribute::Attribute;
+use super::image::Texel;
 use super::value::Value;
 use super::{Lower, R};
 use crate::front::common::emit::memory::forward;
 use crate::front::common::emit::value::{Comp, Word};
 use crate::front::spirv::types::{Majority, Type};
-use crate::ir::{Align, Cond, MemRef, Op as IrOp, Space, Sv, Type as IrType};
+use crate::ir::{Align, Cond, MemRef, Op as IrOp, Order, Space, Sv, Type as IrType};
 use spirv::{BuiltIn, Op, StorageClass};
 
 /// What a pointer leads to.
@@ -23,7 +25,16 @@ pub(super) enum Place {
         number: Word,
     },
     /// What the launch gives: one of its parts, or all.
-    BuiltIn(BuiltIn, Option<Comp>),
+    BuiltIn(BuiltIn, Option<Word>),
+    /// An input or output of a graphics stage.
+    Attribute(Box<Attribute>),
+    /// Images, samplers or both: the number of the first.
+    Descriptors {
+        number: Word,
+        order: Order,
+    },
+    /// A texel of an image.
+    Texel(Box<Texel>),
 }
 
 #[derive(Clone)]
@@ -35,11 +46,13 @@ pub(super) struct Pointer {
     pub(super) majority: Option<Majority>,
     /// Bytes from one component of a vector to the next, where it is a column of a matrix whose rows lie together.
     pub(super) spread: Option<u32>,
+    /// What is there lies by the rules of std140, whatever its type says.
+    pub(super) std140: bool,
 }
 
 impl Pointer {
     pub(super) fn new(place: Place, to: u32) -> Pointer {
-        Pointer { place, to, majority: None, spread: None }
+        Pointer { place, to, majority: None, spread: None, std140: false }
     }
 
     pub(super) fn memory_mut(&mut self) -> Option<&mut MemRef> {
@@ -49,10 +62,14 @@ impl Pointer {
         }
     }
 
-    pub(super) fn number_mut(&mut self) -> Option<&mut Word> {
+    /// The words that it is made of, but for memory.
+    pub(super) fn words_mut(&mut self) -> Vec<&mut Word> {
         match &mut self.place {
-            Place::Buffers { number, .. } => Some(number),
-            _ => None,
+            Place::Buffers { number, .. } | Place::Descriptors { number, .. } => vec![number],
+            Place::BuiltIn(_, part) => part.iter_mut().collect(),
+            Place::Attribute(a) => a.words_mut(),
+            Place::Texel(t) => t.words_mut(),
+            Place::Memory(_) | Place::Slot { .. } => Vec::new(),
         }
     }
 }
@@ -214,7 +231,7 @@ impl Lower<'_, '_> {
     }
 
     /// An index, signed, of at least 32 bits.
-    fn index(&mut self, id: u32) -> R<Comp> {
+    pub(super) fn index(&mut self, id: u32) -> R<Comp> {
         let ty = self.type_of(id)?;
         if !self.m.is_int(ty) {
             return self.fail("an index is not an integer");
@@ -259,10 +276,21 @@ impl Lower<'_, '_> {
                 Ok(Pointer { to: part, ..Pointer::new(Place::Slot { slot, first }, part) })
             }
             Place::BuiltIn(b, None) => {
-                let index = self.index(id)?;
+                let index = self.index(id)?.word();
                 Ok(Pointer::new(Place::BuiltIn(b, Some(index)), part))
             }
-            Place::BuiltIn(..) => self.fail("the path leads nowhere"),
+            Place::BuiltIn(..) | Place::Texel(_) => self.fail("the path leads nowhere"),
+            Place::Attribute(a) => {
+                let place = self.attribute_part(&a, p.to, id, member)?;
+                Ok(Pointer::new(place, part))
+            }
+            Place::Descriptors { number, order } => {
+                let index = self.index(id)?.word();
+                let (_, each) = super::layout::elements(self.m, part);
+                let step = self.e.op2(IrOp::Mul, IrType::U32, index, each.max(1));
+                let number = self.e.op2(IrOp::Add, IrType::U32, number, step);
+                Ok(Pointer::new(Place::Descriptors { number, order }, part))
+            }
             Place::Buffers { space, number } => {
                 let index = self.index(id)?.word();
                 let (_, each) = super::layout::elements(self.m, part);
@@ -278,12 +306,14 @@ impl Lower<'_, '_> {
             Place::Memory(mem) => {
                 let info = self.m.info(p.to).cloned();
                 let Some(info) = info else { return self.fail("the path leads nowhere") };
+                let std140 = p.std140;
+                let stride = self.stride(&info, part, std140);
                 let mut q =
-                    Pointer { place: Place::Memory(mem), to: part, majority: p.majority, spread: None };
+                    Pointer { majority: p.majority, std140, ..Pointer::new(Place::Memory(mem), part) };
                 let mem = match self.m.ty(p.to) {
                     Some(Type::Struct { .. }) => {
                         q.majority = self.m.majority(p.to, member);
-                        let mut mem = forward(mem, info.offsets[member as usize]);
+                        let mut mem = forward(mem, self.member_offset(&info, member, std140));
                         self.ordered(
                             &mut mem,
                             |m| m.member_decoration(p.to, member, spirv::Decoration::Volatile).is_some(),
@@ -299,7 +329,7 @@ impl Lower<'_, '_> {
                                 self.e.stepped(mem, index, part_size)
                             }
                             Some(Majority { stride, .. }) => self.e.stepped(mem, index, stride),
-                            None => self.e.stepped(mem, index, info.stride),
+                            None => self.e.stepped(mem, index, stride),
                         }
                     }
                     Some(Type::Vector { .. }) => {
@@ -308,7 +338,7 @@ impl Lower<'_, '_> {
                     }
                     _ => {
                         let index = self.index(id)?;
-                        self.e.stepped(mem, index, info.stride)
+                        self.e.stepped(mem, index, stride)
                     }
                 };
                 q.place = Place::Memory(mem);
@@ -331,7 +361,11 @@ impl Lower<'_, '_> {
     pub(super) fn address(&mut self, p: &Pointer) -> R<Comp> {
         let mem = match &p.place {
             Place::Memory(mem) => *mem,
-            Place::Buffers { .. } | Place::BuiltIn(..) => return self.missing("this pointer as a value is"),
+            Place::Buffers { .. }
+            | Place::BuiltIn(..)
+            | Place::Attribute(_)
+            | Place::Descriptors { .. }
+            | Place::Texel(_) => return self.missing("this pointer as a value is"),
             Place::Slot { .. } => {
                 return self.fail("the address of a variable is used in a way that is not known");
             }

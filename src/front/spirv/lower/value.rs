@@ -1,6 +1,7 @@
 //! Values by id.
 
 use super::pointer::Pointer;
+use super::texture::Opaque;
 use super::{Lower, R, Words};
 use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
 use crate::front::spirv::constants::Constant;
@@ -14,6 +15,8 @@ pub(super) enum Value {
     /// Its scalars, in order; pointers among them are 64 bits.
     Comps(Rc<[Comp]>),
     Pointer(Pointer),
+    /// An image, a sampler, or both.
+    Opaque(Opaque),
 }
 
 impl Lower<'_, '_> {
@@ -40,6 +43,10 @@ impl Lower<'_, '_> {
         match self.value(id)? {
             Value::Comps(comps) => Ok(comps),
             Value::Pointer(p) => Ok([self.address(&p)?].into()),
+            Value::Opaque(_) => {
+                let ty = self.m.type_name(self.type_of(id)?);
+                self.missing(format!("an operation on values of the type {ty} is"))
+            }
         }
     }
 
@@ -54,6 +61,7 @@ impl Lower<'_, '_> {
     pub(super) fn pointer(&mut self, id: u32) -> R<Pointer> {
         match self.value(id)? {
             Value::Pointer(p) => Ok(p),
+            Value::Opaque(_) => self.fail(format!("{} is not a pointer", self.m.name(id))),
             Value::Comps(comps) => {
                 let ty = self.type_of(id)?;
                 match (self.m.ty(ty), &comps[..]) {
@@ -82,14 +90,15 @@ impl Lower<'_, '_> {
                         mem.index = index;
                     }
                 }
-                if let Some(number) = p.number_mut() {
-                    let word = *number;
-                    let word = self.arriving_word(word, block);
-                    if let Some(number) = p.number_mut() {
-                        *number = word;
-                    }
+                for word in p.words_mut() {
+                    *word = self.arriving_word(*word, block);
                 }
                 Value::Pointer(p)
+            }
+            Value::Opaque(mut o) => {
+                o.image = self.arriving_word(o.image, block);
+                o.sampler = self.arriving_word(o.sampler, block);
+                Value::Opaque(o)
             }
         }
     }

@@ -61,6 +61,11 @@ impl Lower<'_, '_> {
                         self.begin_with(&p, init)?;
                     }
                 }
+                StorageClass::Output if init.is_some() && self.stages.listed.contains(&id) => {
+                    if let (Some(p), Some(init)) = (self.global_variable(id)?, init) {
+                        self.begin_with(&p, init)?;
+                    }
+                }
                 StorageClass::UniformConstant if self.m.kernel && init.is_some() => {
                     let p = self.private_variable(id, to)?;
                     self.variables.insert((0, id), p.clone());
@@ -181,9 +186,10 @@ impl Lower<'_, '_> {
         let (class, to) = self.pointee(inst.ty)?;
         let place = match class {
             StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::AtomicCounter => {
-                let Some(&(space, number)) = self.bindings.get(&id) else {
+                let Some(&(bound, number)) = self.bindings.get(&id) else {
                     return self.fail(format!("{} has no binding", self.m.name(id)));
                 };
+                let space = bound.space();
                 if !matches!(self.m.ty(elements(self.m, to).0), Some(Type::Struct { .. }))
                     && class != StorageClass::AtomicCounter
                 {
@@ -209,18 +215,22 @@ impl Lower<'_, '_> {
             }
             StorageClass::PushConstant => Place::Memory(self.input(0)),
             StorageClass::UniformConstant if self.uniforms.contains_key(&id) => {
-                if self.m.shape(to).is_none() {
-                    return self.missing(format!(
-                        "the {} {} outside a block is",
-                        self.m.type_name(to),
-                        self.m.name(id)
-                    ));
-                }
                 let at = self.uniforms[&id];
-                match at.checked_add(32).filter(|&end| end <= CONST_BANK_BYTES) {
-                    Some(_) => Place::Memory(self.input(at)),
-                    None => return self.missing("more uniforms than a constant bank holds are"),
+                let size = self.m.info(to).map_or(u64::MAX, |info| info.std140.size);
+                if u64::from(at).saturating_add(size) > u64::from(CONST_BANK_BYTES) {
+                    return self.missing("more uniforms than a constant bank holds are");
                 }
+                let place = Place::Memory(self.input(at));
+                return Ok(Some(Pointer { std140: true, ..Pointer::new(place, to) }));
+            }
+            StorageClass::UniformConstant if self.bindings.contains_key(&id) => {
+                let mut order = MemRef::new(Space::Global);
+                let has = |d| move |m: &Module| m.decoration(id, d).is_some();
+                self.ordered(&mut order, has(Decoration::Volatile), has(Decoration::Coherent));
+                Place::Descriptors { number: Word::Imm(self.bindings[&id].1), order: order.order }
+            }
+            StorageClass::Input | StorageClass::Output if self.stage().is_graphics() => {
+                return self.attribute_variable(id);
             }
             StorageClass::Input | StorageClass::UniformConstant
                 if class == StorageClass::Input || self.m.decoration(id, Decoration::BuiltIn).is_some() =>
