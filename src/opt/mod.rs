@@ -46,6 +46,7 @@ pub(crate) mod perspective_divide;
 mod prmt;
 pub(crate) mod rewrite;
 mod rotate;
+mod rounds;
 mod sink;
 mod slct;
 pub mod snapshot;
@@ -267,7 +268,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate unroll fold complement_select compare_chain algebra rotate address mem_forward
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate unroll address mem_forward
             hoist if_convert known_bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
@@ -305,6 +306,8 @@ pub struct Ctx<'a> {
     pub chip: Chip,
     /// Where in the pipeline the pass runs.
     pub stage: Stage,
+    /// The program is a stage of a draw.
+    pub graphics: bool,
     /// What is known of every launch.
     pub launch: Launch,
     /// Warps that a multiprocessor holds of the program's blocks, whatever their registers.
@@ -449,6 +452,7 @@ impl Session {
             chip,
             warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             stage,
+            graphics: program.stage().is_graphics(),
             launch: Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) },
             options,
             stats: &mut self.stats,
