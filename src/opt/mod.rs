@@ -35,6 +35,7 @@ mod idioms;
 pub(crate) mod if_convert;
 mod init_regs;
 mod inline;
+mod invert;
 mod known_bits;
 mod licm;
 mod madsp;
@@ -194,6 +195,7 @@ pub static PASSES: &[Pass] = &[
     on_function("init_regs", init_regs::run, "registers read before any write get a value")
         .about(&[Op::Undef]),
     on_program("inline", inline::run, "subroutines become part of their callers"),
+    on_function("invert", invert::run, "the test in front of a loop's body goes behind it"),
     on_function("known_bits", known_bits::run, "simplifies what known bits and ranges decide"),
     on_function("licm", licm::run, "loop invariants move in front of the loop"),
     on_function("long_division", idioms::long_division::run, "recognises a division written out bit by bit")
@@ -272,7 +274,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             hoist if_convert known_bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp licm if_convert copy_prop flow emit_cut dce init_regs
+            dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand slct dce sink mem_combine),
     }
