@@ -54,6 +54,7 @@ pub mod snapshot;
 pub(crate) mod store_merge;
 pub(crate) mod strength;
 pub(crate) mod unroll;
+mod unroll_copy;
 mod unroll_cost;
 
 use crate::analysis::known_bits::Launch;
