@@ -127,7 +127,7 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// Operations whose operands are not machine operands of the ordinary kind keep their values.
-fn takes_immediates(inst: &Inst) -> bool {
+pub(super) fn takes_immediates(inst: &Inst) -> bool {
     inst.ext.is_none() && !matches!(inst.op, Op::Pcopy | Op::Call | Op::Bar | Op::Vote | Op::Quadop)
 }
 

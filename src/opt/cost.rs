@@ -25,6 +25,9 @@ pub(super) const CACHE: u32 = 8 * 1024 / 8;
 /// Registers for what lives inside of a block only, beside those that live into it.
 pub(crate) const BETWEEN: u32 = 8;
 
+/// Instructions of a branch that may part lanes, beside those of its sides.
+pub(super) const BRANCH: u32 = 2;
+
 /// How many values live into the blocks of a function, about: from its definition each is alive up
 /// to its last reader in the layout, and to the end of the loops that it is defined before and read
 /// in.
@@ -135,15 +138,34 @@ impl Walk {
         self.ready.insert(v, at);
     }
 
+    /// How many instructions an operation most likely becomes.
+    pub(super) fn length(inst: &Inst) -> u32 {
+        machine(inst).1
+    }
+
+    /// What an instruction gives is there with its operands: it is part of who reads it.
+    pub(super) fn skip(&mut self, inst: &Inst) {
+        let mut start = self.from;
+        inst.for_uses(|v| start = start.max(self.at(v)));
+        inst.for_defs(|v| self.set_ready(v, start));
+    }
+
+    /// Gives a block's parameters what an edge brings.
+    pub(super) fn pass(&mut self, params: &[ValueId], args: &[ValueId]) {
+        let times: Vec<u32> = args.iter().map(|&a| self.ready(a)).collect();
+        for (&p, at) in params.iter().zip(times) {
+            self.set_ready(p, at);
+        }
+    }
+
     /// Executes an instruction.
     pub(super) fn execute(&mut self, inst: &Inst) {
         let (op, count) = machine(inst);
+        if count == 0 {
+            return self.skip(inst);
+        }
         let mut start = self.from;
         inst.for_uses(|v| start = start.max(self.at(v)));
-        if count == 0 {
-            inst.for_defs(|v| self.set_ready(v, start));
-            return;
-        }
         if let Some(m) = &inst.mem {
             let meets = Space::ALL.iter().filter(|&&s| spaces_meet(s, m.space));
             start = meets.fold(start, |at, &s| at.max(self.written[s as usize]));

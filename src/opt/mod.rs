@@ -35,6 +35,7 @@ mod idioms;
 pub(crate) mod if_convert;
 mod init_regs;
 mod inline;
+mod invert;
 mod known_bits;
 mod licm;
 mod madsp;
@@ -46,12 +47,14 @@ pub(crate) mod perspective_divide;
 mod prmt;
 pub(crate) mod rewrite;
 mod rotate;
+mod rounds;
 mod sink;
 mod slct;
 pub mod snapshot;
 pub(crate) mod store_merge;
 pub(crate) mod strength;
 pub(crate) mod unroll;
+mod unroll_copy;
 mod unroll_cost;
 
 use crate::analysis::known_bits::Launch;
@@ -193,6 +196,7 @@ pub static PASSES: &[Pass] = &[
     on_function("init_regs", init_regs::run, "registers read before any write get a value")
         .about(&[Op::Undef]),
     on_program("inline", inline::run, "subroutines become part of their callers"),
+    on_function("invert", invert::run, "the test in front of a loop's body goes behind it"),
     on_function("known_bits", known_bits::run, "simplifies what known bits and ranges decide"),
     on_function("licm", licm::run, "loop invariants move in front of the loop"),
     on_function("long_division", idioms::long_division::run, "recognises a division written out bit by bit")
@@ -267,11 +271,11 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate unroll fold complement_select compare_chain algebra rotate address mem_forward
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate unroll address mem_forward
             hoist if_convert known_bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp licm if_convert copy_prop flow emit_cut dce init_regs
+            dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand slct dce sink mem_combine),
     }
@@ -305,6 +309,8 @@ pub struct Ctx<'a> {
     pub chip: Chip,
     /// Where in the pipeline the pass runs.
     pub stage: Stage,
+    /// The program is a stage of a draw.
+    pub graphics: bool,
     /// What is known of every launch.
     pub launch: Launch,
     /// Warps that a multiprocessor holds of the program's blocks, whatever their registers.
@@ -449,6 +455,7 @@ impl Session {
             chip,
             warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             stage,
+            graphics: program.stage().is_graphics(),
             launch: Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) },
             options,
             stats: &mut self.stats,

@@ -1,22 +1,26 @@
-//! Loops that run a few times, known in advance, become that many copies of their body.
+//! Loops that run so many times, known in advance, become that many copies of their body.
 //!
 //! ```text
 //!     jump b1(0)
-//! b1(%r1): loop exit b3 cont b2           set.ge pred %p2 0 2         false
-//!     set.ge pred s32 %p2 %r1 0x2    ->   ...                         with 0 for %r1
-//!     branch %p2 b3 b2                    set.ge pred %p2 1 2         false
-//! b2: ...                                 ...                         with 1 for %r1
-//!     add u32 %r4 %r1 0x1                 set.ge pred %p2 2 2         true
-//!     jump b1(%r4)                        jump b3
+//! b1(%r1): loop exit b3 cont b2           st u32 # g[%r9+0x0] 0
+//!     set.ge pred s32 %p2 %r1 0x2    ->   st u32 # g[%r9+0x0] 1
+//!     branch %p2 b3 b2                    set.ge pred %p2 2 2         true
+//! b2: st u32 # g[%r9+0x0] %r1             jump b3
+//!     add u32 %r4 %r1 0x1
+//!     jump b1(%r4)
 //! ```
 //!
-//! The loop must be left in one place, by a branch at its own level whose condition follows from
-//! one parameter of the header and constants, and go round in one place. The number of rounds is
-//! found by evaluating that condition. Only innermost loops are looked at, and only where it is
-//! estimated to pay (`opt/unroll_cost.rs`): each copy saves the branch, its comparison, the counter
-//! and what the end of a block waits for, addresses and indices become constants, and loads of
-//! several rounds are under way at once; but the copies take room in the instruction cache. Where
-//! all copies are too many, the loop stays with some of them:
+//! The loop must go round in one place and be left in one place at its own level, by a branch whose
+//! condition follows from constants in each round ([`super::rounds`]); it may be left inside of it
+//! as well, and then what all copies are is a region that can be left early. Lanes that begin their
+//! next round early meet where they did: at the end of each copy. What a copy computes from
+//! constants alone is not made. Of loops in loops the inner ones come first, unless their rounds
+//! depend on the counter of the outer one.
+//!
+//! It is done where it is estimated to pay (`opt/unroll_cost.rs`): each copy saves the branch, its
+//! comparison, the counter and what the end of a block waits for, addresses and indices become
+//! constants, and loads of several rounds are under way at once; but the copies take room in the
+//! instruction cache. Where all copies are too many, the loop stays with some of them:
 //!
 //! ```text
 //! b1(%r1): loop exit b3 cont b2           b1(%r1): loop exit b3 cont b9
@@ -34,291 +38,281 @@
 //! is the same for all.
 
 use super::Ctx;
-use super::cost::{Alive, BETWEEN, CACHE, warps_of_scheduler};
+use super::cost::{Alive, BETWEEN, warps_of_scheduler};
 use super::flow::constructs;
-use super::rewrite::{imm_src, is_scalar};
-use super::unroll_cost::{self, Counted};
+use super::rounds::{Loop, Rounds};
+use super::unroll_copy::{repeat, unroll};
+use super::unroll_cost::{self, Form, Limits};
 use crate::ir::*;
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::FxHashMap;
 
-/// Rounds up to which they are counted.
-const ROUNDS: usize = 1024;
-/// Instructions that all copies together may have: other code wants to be in the cache as well.
-const LARGEST: usize = CACHE as usize / 4;
-/// Operations between a header's parameter and the condition.
-const DEPTH: usize = 8;
-
-/// Why not, where nothing better is known.
-const SHAPE: &str = "it is not of the form that is looked for";
-const UNKNOWN: &str = "how often it iterates is not known in advance";
+/// Loops around loops that are looked at.
+const NESTS: usize = 4;
 
 pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let is_header = |b: &BlockId| matches!(f.blocks[*b].merge, Merge::Loop { .. });
-    let headers: Vec<BlockId> = f.layout.iter().copied().filter(is_header).collect();
-    if headers.is_empty() {
+    if !f.layout.iter().any(|&b| matches!(f.blocks[b].merge, Merge::Loop { .. })) {
         return false;
     }
-    let around = constructs(f);
+    // What is dead or the same costs nothing in copies.
+    let cleaned = super::dce::run(f, ctx);
+    let mut limits = Limits::new(f, ctx);
+    let mut unrolled = 0;
+    for _ in 0..NESTS {
+        let Level { count, nested } = level(f, ctx, &mut limits);
+        if count > 0 {
+            super::flow::run(f, ctx);
+        }
+        unrolled += count;
+        if !nested {
+            break;
+        }
+    }
+    ctx.count("unroll: loops", unrolled);
+    if unrolled > 0 {
+        super::copy_prop::run(f, ctx);
+        super::fold::run(f, ctx);
+        super::algebra::run(f, ctx);
+        super::gvn::run(f, ctx);
+    }
+    unrolled > 0 || cleaned
+}
+
+/// What was done to loops that are not in one another.
+struct Level {
+    count: usize,
+    /// Some of these loops were in another one, or around one.
+    nested: bool,
+}
+
+fn level(f: &mut Function, ctx: &mut Ctx<'_>, limits: &mut Limits) -> Level {
     let mut position: SecondaryMap<BlockId, u32> = f.block_table();
     f.layout.iter().enumerate().for_each(|(n, &b)| position[b] = n as u32);
-    let mut entries: SecondaryMap<BlockId, Vec<BlockId>> = f.block_table();
-    for &b in &f.layout {
-        for s in f.blocks[b].term.successors().filter(|&s| is_header(&s)) {
-            entries[s].push(b);
-        }
+    let around = constructs(f);
+    let (headers, loops) = find(f, ctx, &around, &position);
+    let mut done = Level { count: 0, nested: false };
+    if loops.values().all(Option::is_none) {
+        return done;
     }
-    let mut found: Vec<Counted> = Vec::new();
-    for h in headers {
-        match counted(f, h, &entries[h], &around, &position) {
-            Ok(l) => found.push(l),
-            Err(why) => {
-                let loc = f.blocks[h].body.first().map_or(f.blocks[h].term_loc, |&i| f.insts[i].loc);
-                ctx.missed("unroll", loc, || format!("not unrolled: {why}"));
-            }
-        }
-    }
-    if found.is_empty() {
-        return false;
-    }
+    let read = read_beyond_addresses(f);
     let alive = Alive::new(f);
-    let mut unrolled = 0;
+    let mut rounds = Rounds::new(f, &position, &read, &loops, limits.steps);
+    // Headers of loops around those that were chosen: their turn comes next.
+    let mut later: EntitySet<BlockId> = EntitySet::with_capacity(f.blocks.len());
+    let mut chosen: Vec<(&Loop, Form)> = Vec::new();
+    // Inner loops come later in the layout.
+    for &h in headers.iter().rev() {
+        let parent = parent_loop(f, &around, h);
+        if later.contains(h) {
+            later.extend(parent);
+            continue;
+        }
+        let Some(l) = &loops[h] else { continue };
+        let most = l.blocks.iter().map(|&b| alive.at(b)).max().unwrap_or(0);
+        let warps = warps_of_scheduler(ctx.chip, most + BETWEEN, ctx.warps);
+        let choice = unroll_cost::choose(f, l, &mut rounds, warps, limits);
+        rounds.forget(f, l);
+        let Some(form) = choice.form else {
+            ctx.missed("unroll", first_loc(f, h), || format!("not unrolled: {choice}"));
+            continue;
+        };
+        ctx.note(format!("{choice}, {warps} warps"));
+        later.extend(parent);
+        done.nested |= parent.is_some() || l.nest;
+        chosen.push((l, form));
+    }
+    limits.steps = rounds.steps;
+    done.count = chosen.len();
+    let leave_early = chosen.iter().map(|&(l, _)| l).filter(|l| l.breaks);
+    pass_on_at_exits(f, &leave_early.collect::<Vec<_>>(), &position);
     // The copies stand in front of the header that they are of, or behind the loop that they belong
     // to.
     let mut before: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
-    for l in &found {
-        let most = l.blocks.iter().map(|&b| alive.at(b)).max().unwrap_or(0);
-        let warps = warps_of_scheduler(ctx.chip, most + BETWEEN, ctx.warps);
-        let choice = unroll_cost::choose(f, l, warps, LARGEST);
-        let Some(copies) = choice.copies else {
-            let first = f.blocks[l.blocks[0]].body.first();
-            let loc = first.map_or(f.blocks[l.blocks[0]].term_loc, |&i| f.insts[i].loc);
-            ctx.missed("unroll", loc, || format!("not unrolled: copies are not worth their size ({choice})"));
-            continue;
-        };
-        ctx.note(format!("{copies} copies for {} rounds: {choice}, {warps} warps", l.rounds));
-        unrolled += 1;
-        if copies == l.rounds {
-            before[l.blocks[0]] = unroll(f, l);
-        } else {
-            before[l.exit] = repeat(f, l, copies);
+    for (l, form) in chosen {
+        match form {
+            Form::Copies => before[l.header()] = unroll(f, l, &mut rounds),
+            Form::Part(n) => before[l.exit] = repeat(f, l, n),
         }
     }
-    if unrolled == 0 {
-        return false;
+    if done.count > 0 {
+        let layout = std::mem::take(&mut f.layout);
+        for b in layout {
+            f.layout.append(&mut before[b]);
+            f.layout.push(b);
+        }
     }
-    let layout = std::mem::take(&mut f.layout);
-    for b in layout {
-        f.layout.append(&mut before[b]);
-        f.layout.push(b);
-    }
-    super::flow::run(f, ctx);
-    ctx.count("unroll: loops", unrolled);
-    true
+    done
 }
 
-fn counted(
+fn first_loc(f: &Function, h: BlockId) -> Loc {
+    f.blocks[h].body.first().map_or(f.blocks[h].term_loc, |&i| f.insts[i].loc)
+}
+
+/// The header of the loop around a loop.
+fn parent_loop(
+    f: &Function,
+    around: &SecondaryMap<BlockId, PackedOption<BlockId>>,
+    h: BlockId,
+) -> Option<BlockId> {
+    let mut at = around[h].expand();
+    while let Some(b) = at
+        && !matches!(f.blocks[b].merge, Merge::Loop { .. })
+    {
+        at = around[b].expand();
+    }
+    at
+}
+
+/// Values that something else than an address reads.
+fn read_beyond_addresses(f: &Function) -> EntitySet<ValueId> {
+    let mut read = EntitySet::with_capacity(f.values.len());
+    for &b in &f.layout {
+        for &i in &f.blocks[b].body {
+            read.extend(f.insts[i].srcs.iter().flat_map(Src::values).copied());
+        }
+        f.blocks[b].term.for_uses(|v| {
+            read.insert(v);
+        });
+    }
+    read
+}
+
+/// Headers in the order of the layout, and the loops of the form that is looked for.
+fn find(
+    f: &Function,
+    ctx: &mut Ctx<'_>,
+    around: &SecondaryMap<BlockId, PackedOption<BlockId>>,
+    position: &SecondaryMap<BlockId, u32>,
+) -> (Vec<BlockId>, SecondaryMap<BlockId, Option<Loop>>) {
+    let is_header = |b: &BlockId| matches!(f.blocks[*b].merge, Merge::Loop { .. });
+    let headers: Vec<BlockId> = f.layout.iter().copied().filter(is_header).collect();
+    let mut entries: SecondaryMap<BlockId, Vec<BlockId>> = f.block_table();
+    for &b in &f.layout {
+        for s in f.blocks[b].term.successors().filter(is_header) {
+            entries[s].push(b);
+        }
+    }
+    let mut loops: SecondaryMap<BlockId, Option<Loop>> = f.block_table();
+    let mut looked_at = 0;
+    for &h in headers.iter().rev() {
+        match shape(f, h, &entries[h], around, position, &mut looked_at) {
+            Ok(l) => loops[h] = Some(l),
+            Err(why) => ctx.missed("unroll", first_loc(f, h), || format!("not unrolled: {why}")),
+        }
+    }
+    (headers, loops)
+}
+
+/// Blocks that are looked at for each block of the function: loops may be nested deep.
+const LOOKS: usize = 4;
+
+fn shape(
     f: &Function,
     h: BlockId,
     entries: &[BlockId],
     around: &SecondaryMap<BlockId, PackedOption<BlockId>>,
     position: &SecondaryMap<BlockId, u32>,
-) -> Result<Counted, &'static str> {
+    looked_at: &mut usize,
+) -> Result<Loop, &'static str> {
+    const SHAPE: &str = "it is not of the form that is looked for";
     let Merge::Loop { exit, cont } = f.blocks[h].merge else { return Err(SHAPE) };
-    let blocks: Vec<BlockId> = f.layout[position[h] as usize..position[exit] as usize].to_vec();
-    let (mut latch, mut leaves, mut continues, mut size) = (None, None, None, 0);
-    for &b in &blocks {
+    let blocks = f.layout.get(position[h] as usize..position[exit] as usize).ok_or(SHAPE)?;
+    *looked_at += blocks.len();
+    if *looked_at > f.layout.len() * LOOKS {
+        return Err("loops are nested too deep");
+    }
+    let outermost = |b: BlockId| b == h || around[b].expand() == Some(h);
+    let goes_on = |b: BlockId| matches!(f.blocks[b].term, Term::Jump(_));
+    let (mut latch, mut exits, mut continues, mut nest) = (None, 0, Vec::new(), false);
+    for &b in blocks {
         let block = &f.blocks[b];
-        if b != h && matches!(block.merge, Merge::Loop { .. }) {
-            return Err("there is a loop in it");
-        }
+        nest |= b != h && matches!(block.merge, Merge::Loop { .. });
         if matches!(block.term, Term::Ret(_)) {
             return Err("it is left by a return");
         }
-        size += block.body.len();
         for s in block.term.successors() {
-            let ends = [(h, &mut latch), (exit, &mut leaves), (cont, &mut continues)];
-            for (_, from) in ends.into_iter().filter(|e| e.0 == s) {
-                if from.replace(b).is_some() {
-                    return Err("it is left, or continued, in several places");
-                }
+            exits += usize::from(s == exit);
+            if s == h && latch.replace(b).is_some() {
+                return Err("it is continued in several places");
+            }
+            if s == cont && cont != h {
+                continues.push(b);
             }
         }
     }
-    let (latch, leaves) = latch.zip(leaves).ok_or("it is not left by a branch, or never iterates")?;
-    let outermost = |b: BlockId| b == h || around[b].expand() == Some(h);
-    if size.max(blocks.len()) > LARGEST {
-        return Err("its body has more than 256 instructions");
+    let latch = latch.ok_or("it never iterates")?;
+    if exits == 0 {
+        return Err("it is never left");
     }
-    if !outermost(leaves) {
-        return Err("it is left inside of an `if`");
-    }
+    let leaves = |b: BlockId| f.blocks[b].term.successors().any(|s| s == exit);
     // A copy goes on behind itself, which nothing inside an `if` of it may do.
-    let goes_on = |b: BlockId| outermost(b) && (b == leaves || matches!(f.blocks[b].term, Term::Jump(_)));
-    if !goes_on(latch) || !continues.is_none_or(goes_on) {
+    let behind = |b: BlockId| outermost(b) && (goes_on(b) || leaves(b));
+    if !behind(latch) {
         return Err("it is continued inside an `if`");
     }
-    let Term::Branch { cond, not, then, .. } = &f.blocks[leaves].term else { return Err(SHAPE) };
-    let by_then = then.to == exit;
-    let again = f.blocks[latch].term.edges().find(|e| e.to == h).ok_or(SHAPE)?;
+    let skips = continues.len() > 1 || !continues.iter().all(|&b| behind(b));
+    let breaks = exits > 1;
+    if skips && (breaks || !outermost(cont)) {
+        return Err("it is left, and continued, in several places");
+    }
+    // What some lanes go past says nothing about all of them.
+    let first = continues.iter().map(|&b| position[b]).min().filter(|_| skips).unwrap_or(u32::MAX);
+    let passed = |b: BlockId| position[b] <= first || position[b] >= position[cont];
+    let sure: Vec<BlockId> = blocks.iter().copied().filter(|&b| outermost(b) && passed(b)).collect();
     let &[from] = entries.iter().filter(|&&p| p != latch).collect::<Vec<_>>().as_slice() else {
         return Err("it is entered in several places");
     };
-    let first = f.blocks[*from].term.edges().find(|e| e.to == h).ok_or(SHAPE)?;
-    // The one parameter that the condition depends on.
-    let param = depends_on(f, *cond, h, DEPTH).ok_or(UNKNOWN)?;
-    let k = f.blocks[h].params.iter().position(|&p| p == param).ok_or(SHAPE)?;
-    let mut x = constant(f, first.args[k]).ok_or("its counter does not begin with a constant")?;
-    let mut rounds = 0;
-    loop {
-        let holds = value(f, *cond, param, x, DEPTH).ok_or(UNKNOWN)? & 1 != 0;
-        if (holds != *not) == by_then {
-            break;
+    let blocks = blocks.to_vec();
+    Ok(Loop { blocks, exit, cont, from: *from, latch, sure, breaks, skips, nest })
+}
+
+/// Where loops can be left in several places, what is computed in them and read behind them becomes
+/// a parameter of where they lead to: each copy brings its own.
+fn pass_on_at_exits(f: &mut Function, loops: &[&Loop], position: &SecondaryMap<BlockId, u32>) {
+    if loops.is_empty() {
+        return;
+    }
+    // Where values are read last.
+    let mut last: SecondaryMap<ValueId, u32> = SecondaryMap::with_capacity(f.values.len());
+    last.resize(f.values.len());
+    for (at, &b) in (0..).zip(&f.layout) {
+        for &i in &f.blocks[b].body {
+            f.insts[i].for_uses(|v| last[v] = at);
         }
-        rounds += 1;
-        if rounds > ROUNDS {
-            return Err("more than 1024 rounds");
+        f.blocks[b].term.for_uses(|v| last[v] = at);
+    }
+    // What is read instead of a value, and from which place on.
+    let mut instead: FxHashMap<ValueId, (u32, ValueId)> = FxHashMap::default();
+    for l in loops {
+        let end = position[l.exit];
+        let mut defined = Vec::new();
+        for &b in &l.blocks {
+            defined.extend_from_slice(&f.blocks[b].params);
+            f.blocks[b].body.iter().for_each(|&i| f.insts[i].for_defs(|v| defined.push(v)));
         }
-        x = value(f, again.args[k], param, x, DEPTH).ok_or(UNKNOWN)?;
-    }
-    if rounds == 0 {
-        return Err("it is left at once");
-    }
-    Ok(Counted { blocks, exit, from: *from, latch, leaves, by_then, rounds })
-}
-
-/// The only parameter of block `h` that a value is computed from, if all else are constants.
-fn depends_on(f: &Function, v: ValueId, h: BlockId, depth: usize) -> Option<ValueId> {
-    if f.values[v].def == Def::Block(h) {
-        return Some(v);
-    }
-    let d = f.def_inst(v).filter(|d| depth > 0 && is_scalar(f, d) && d.is_pure())?;
-    let mut values = d.srcs.iter().filter_map(Src::as_val);
-    let mut found = None;
-    values.try_for_each(|s| {
-        if constant(f, s).is_some() {
-            return Some(());
-        }
-        let p = depends_on(f, s, h, depth - 1)?;
-        (found.is_none_or(|other| other == p)).then(|| found = Some(p))
-    })?;
-    found
-}
-
-fn constant(f: &Function, v: ValueId) -> Option<u32> {
-    let d = f.def_inst(v).filter(|d| d.op == Op::Mov && is_scalar(f, d))?;
-    imm_src(d, 0)
-}
-
-/// What a value is if a parameter is `x`.
-fn value(f: &Function, v: ValueId, param: ValueId, x: u32, depth: usize) -> Option<u32> {
-    if v == param {
-        return Some(x);
-    }
-    let d = f.def_inst(v).filter(|d| depth > 0 && is_scalar(f, d) && d.is_pure())?;
-    super::fold::eval_with(d, |n| match d.srcs[n].kind {
-        SrcKind::Val(v) => d.src_type(n).modified(value(f, v, param, x, depth - 1)?, d.srcs[n].mods),
-        _ => imm_src(d, n),
-    })
-}
-
-/// Makes the copies and returns their blocks. The loop itself is what is left when its condition to
-/// leave holds; what follows that in the loop is unreachable afterwards.
-fn unroll(f: &mut Function, l: &Counted) -> Vec<BlockId> {
-    let h = l.blocks[0];
-    let mut copies = Vec::with_capacity(l.rounds * l.blocks.len());
-    // The block with the edge to the copy that is next.
-    let mut open = l.from;
-    for _ in 0..l.rounds {
-        let copy = copy_blocks(f, &l.blocks);
-        open = put_behind(f, l, &copy, open);
-        copies.extend(copy);
-    }
-    f.blocks[h].merge = Merge::None;
-    decide(f, l.leaves, l.by_then);
-    if l.latch != l.leaves {
-        f.blocks[l.latch].term = Term::Unreachable;
-    }
-    copies
-}
-
-/// Puts a copy of a loop, which is not left, where a block goes to the header; gives the block that
-/// goes there from the copy.
-fn put_behind(f: &mut Function, l: &Counted, copy: &[BlockId], open: BlockId) -> BlockId {
-    let h = l.blocks[0];
-    let [header, leaves, latch] = [h, l.leaves, l.latch].map(|b| l.in_copy(copy, b));
-    f.blocks[header].merge = Merge::None;
-    decide(f, leaves, !l.by_then);
-    f.blocks[open].term.edges_mut().filter(|e| e.to == h).for_each(|e| e.to = header);
-    // The copy's own way round leads on.
-    f.blocks[latch].term.edges_mut().filter(|e| e.to == header).for_each(|e| e.to = h);
-    latch
-}
-
-/// Makes a round of a loop several, and returns the blocks of those behind the first.
-fn repeat(f: &mut Function, l: &Counted, copies: usize) -> Vec<BlockId> {
-    let h = l.blocks[0];
-    let Merge::Loop { exit, cont } = f.blocks[h].merge else { return Vec::new() };
-    let mut more = Vec::new();
-    let mut open = l.latch;
-    // The first copy is one of the loop as it was.
-    let all: Vec<Vec<BlockId>> = (1..copies).map(|_| copy_blocks(f, &l.blocks)).collect();
-    for copy in all {
-        open = put_behind(f, l, &copy, open);
-        if cont != h {
-            // That of the last round.
-            f.blocks[h].merge = Merge::Loop { exit, cont: l.in_copy(&copy, cont) };
-        }
-        more.extend(copy);
-    }
-    more
-}
-
-/// Makes a branch a jump along its first or second edge.
-fn decide(f: &mut Function, b: BlockId, by_then: bool) {
-    let block = &mut f.blocks[b];
-    if let Term::Branch { then, els, .. } = &block.term {
-        block.term = Term::Jump(if by_then { then.clone() } else { els.clone() });
-    }
-    if matches!(block.merge, Merge::If { .. }) {
-        block.merge = Merge::None;
-    }
-}
-
-/// Copies of blocks with everything in them, in the same order. Edges and constructs among them are
-/// among the copies.
-fn copy_blocks(f: &mut Function, blocks: &[BlockId]) -> Vec<BlockId> {
-    let mut values: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
-    let copies: Vec<BlockId> = blocks.iter().map(|_| f.detached_block()).collect();
-    for (&b, &c) in blocks.iter().zip(&copies) {
-        for p in f.blocks[b].params.clone() {
-            values[p] = f.add_block_param(c, f.class(p)).into();
-        }
-        for i in f.blocks[b].body.clone() {
-            let mut defs = Vec::new();
-            f.insts[i].for_defs(|v| defs.push(v));
-            for v in defs {
-                values[v] = f.new_value(f.class(v)).into();
+        defined.retain(|&v| last[v] >= end);
+        for v in defined {
+            let class = f.class(v);
+            instead.insert(v, (end, f.add_block_param(l.exit, class)));
+            for &b in &l.blocks {
+                let edges = f.blocks[b].term.edges_mut();
+                edges.filter(|e| e.to == l.exit).for_each(|e| e.args.push(v));
             }
         }
     }
-    let value = |v: ValueId| values[v].expand().unwrap_or(v);
-    let block = |b: BlockId| blocks.iter().position(|&o| o == b).map_or(b, |k| copies[k]);
-    for (&b, &c) in blocks.iter().zip(&copies) {
-        for i in f.blocks[b].body.clone() {
-            let mut inst = f.insts[i].clone();
-            inst.map_uses(value);
-            inst.map_defs(value);
-            f.append(c, inst);
-        }
-        let mut term = f.blocks[b].term.clone();
-        term.map_uses(value);
-        term.edges_mut().for_each(|e| e.to = block(e.to));
-        let mut merge = f.blocks[b].merge;
-        merge.blocks_mut().for_each(|t| *t = block(*t));
-        let loc = f.blocks[b].term_loc;
-        let copy = &mut f.blocks[c];
-        (copy.term, copy.merge, copy.term_loc) = (term, merge, loc);
+    if instead.is_empty() {
+        return;
     }
-    copies
+    for (at, b) in (0..).zip(f.layout.clone()) {
+        let read = |v: ValueId| match instead.get(&v) {
+            Some(&(from, p)) if at >= from => p,
+            _ => v,
+        };
+        for k in 0..f.blocks[b].body.len() {
+            let i = f.blocks[b].body[k];
+            f.insts[i].map_uses(read);
+        }
+        f.blocks[b].term.map_uses(read);
+    }
 }

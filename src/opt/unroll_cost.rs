@@ -1,40 +1,16 @@
 //! The cost model of unrolling: what a loop costs as it is, and in copies ([`super::unroll`]
 //! decides by it).
 
-use super::cost::{CACHE, Cost, Walk};
+use super::Ctx;
+use super::cost::{BRANCH, CACHE, Cost, Walk};
 use super::rewrite::touches_carry;
+use super::rounds::{Loop, Rounds, Tally, constant};
 use crate::ir::*;
 use rustc_hash::FxHashSet;
 
-/// A loop whose rounds are known.
-pub(super) struct Counted {
-    /// Its blocks in the order of the layout, the header first.
-    pub blocks: Vec<BlockId>,
-    /// Where it leads to when it is left.
-    pub exit: BlockId,
-    /// The block that enters it.
-    pub from: BlockId,
-    /// The block that goes round.
-    pub latch: BlockId,
-    /// The block that leaves, and whether it does so by its first edge.
-    pub leaves: BlockId,
-    pub by_then: bool,
-    /// How often the branch that leaves does not.
-    pub rounds: usize,
-}
-
-impl Counted {
-    /// What a block of the loop is in a copy of it.
-    pub(crate) fn in_copy(&self, copy: &[BlockId], b: BlockId) -> BlockId {
-        copy[self.blocks.iter().position(|&o| o == b).unwrap_or(0)]
-    }
-}
-
-/// How a loop is written.
+/// How a loop may be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// As it is.
-    Loop,
+pub(super) enum Form {
     /// So many rounds, of which the first alone asks whether there is another.
     Part(usize),
     /// All rounds, one after the other.
@@ -42,123 +18,175 @@ enum Form {
 }
 
 /// What is best, and what that is estimated to cost.
-pub(crate) struct Choice {
-    /// Copies of the body, if it does not stay as it is: one for each round where the loop goes
-    /// altogether.
-    pub copies: Option<usize>,
+pub(super) struct Choice {
+    /// None if it stays as it is.
+    pub form: Option<Form>,
+    /// Rounds, if it is known how many there are.
+    rounds: Option<usize>,
     /// Cycles and instructions of the loop as it is, and in the form that was looked at last.
-    pub now: (u64, u32),
-    pub then: (u64, u32),
+    now: (u64, u64),
+    then: (u64, u64),
 }
 
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Some(rounds) = self.rounds else {
+            return write!(f, "how often it iterates is not known in advance, or too often");
+        };
+        match self.form {
+            None => write!(f, "copies for {rounds} rounds are not worth their size (")?,
+            Some(Form::Part(n)) => write!(f, "{n} copies for {rounds} rounds (")?,
+            Some(Form::Copies) => write!(f, "{rounds} rounds in copies (")?,
+        }
         let (now, then) = (self.now, self.then);
-        write!(f, "{} cycles in {} instructions, {} in {}", now.0, now.1, then.0, then.1)
+        write!(f, "{} cycles in {} instructions, {} in {})", now.0, now.1, then.0, then.1)
     }
 }
 
-/// How many copies of the body are worth their place, if there may be so many instructions.
-pub(super) fn choose(f: &Function, l: &Counted, warps: u32, most: usize) -> Choice {
-    let rounds = l.rounds as u64;
-    let of = |form: Form, times: u64| {
-        let cost = cost(f, l, form);
-        (cost.cycles(warps) as u64 * times, cost.instructions)
-    };
-    let now = of(Form::Loop, rounds);
-    let size = now.1.max(1) as usize;
-    let mut then = now;
-    let mut saves = |form: Form, times: u64| {
-        then = of(form, times);
-        let (before, after, more) = (now.0, then.0, u64::from(then.1.saturating_sub(now.1)));
-        // The share of the cycles must be worth the share of the cache.
-        before > after && (before - after) * u64::from(CACHE) >= WORTH * more * before
-    };
-    let copies = if l.rounds * size <= most && saves(Form::Copies, 1) {
-        Some(l.rounds)
-    } else {
-        let parts = [8, 4, 2].into_iter().filter(|&n| l.rounds > n && l.rounds.is_multiple_of(n));
-        let small = parts.filter(|n| n * size <= PART);
-        small.into_iter().find(|&n| saves(Form::Part(n), rounds / n as u64))
-    };
-    Choice { copies, now, then }
+/// How much copies may cost.
+pub(super) struct Limits {
+    /// Instructions of all copies of one loop together, as estimated: what other passes then find in
+    /// them is a third.
+    whole: u32,
+    /// By so many instructions loops may still make the function longer.
+    growth: u32,
+    /// How many quarters the share of the loop's cycles that is saved must be more than the share of
+    /// the cache that is taken.
+    worth: u64,
+    /// Cycles alone count, not instructions.
+    cycles: bool,
+    /// Instructions of rounds that may still be looked at.
+    pub steps: usize,
 }
 
-/// How much more the share of the loop's cycles that is saved must be than the share of the cache
-/// that is taken. From 8 on, loops of the corpora that gain a quarter for five times their size
-/// stay: they are what instruction counts suffer from.
-const WORTH: u64 = 8;
 /// Instructions of the copies of a loop that stays one.
 const PART: usize = 64;
+/// Instructions of the rounds of one loop that are looked at.
+const STEPS: usize = 32 * 1024;
 
-/// What a loop costs: a round of it, or as many as are written.
-fn cost(f: &Function, l: &Counted, form: Form) -> Cost {
-    let counted = match form {
-        Form::Loop => FxHashSet::default(),
-        Form::Part(_) | Form::Copies => known(f, l, form == Form::Copies),
-    };
-    let rounds = match form {
-        Form::Loop => 1,
-        Form::Part(n) => n,
-        Form::Copies => l.rounds,
-    };
-    let header = l.blocks[0];
+impl Limits {
+    pub(super) fn new(f: &Function, ctx: &Ctx<'_>) -> Limits {
+        let steps = 4 * STEPS + 8 * f.inst_count();
+        if ctx.graphics {
+            // From 8 on, loops of the corpora that gain a quarter for five times their size stay:
+            // they are what instruction counts suffer from.
+            Limits { whole: CACHE / 4, growth: u32::MAX, worth: 32, cycles: true, steps }
+        } else {
+            Limits { whole: CACHE + CACHE / 2, growth: 4 * CACHE, worth: 1, cycles: false, steps }
+        }
+    }
+
+    /// Whether what is saved is worth so many more instructions.
+    fn pays(&self, before: u64, after: u64, more: u64) -> bool {
+        before > after && 4 * (before - after) * u64::from(CACHE) >= self.worth * more * before
+    }
+}
+
+/// How many copies of the body are worth their place.
+pub(super) fn choose(
+    f: &Function,
+    l: &Loop,
+    rounds: &mut Rounds<'_>,
+    warps: u32,
+    limits: &mut Limits,
+) -> Choice {
+    let size: usize = l.blocks.iter().map(|&b| f.blocks[b].body.len()).sum();
+    let round = if l.nest { Cost::default() } else { part(f, l, 1) };
+    let now = (u64::from(round.cycles(warps)), u64::from(round.instructions));
+    let mut choice = Choice { form: None, rounds: None, now, then: now };
+    let most = limits.whole.min(limits.growth);
+    let mut tally = Tally { walk: Walk::default(), executed: 0, most, first: true };
+    let kept = rounds.steps.saturating_sub(STEPS);
+    rounds.steps -= kept;
+    let counted = rounds.count_rounds(f, l, Some(&mut tally));
+    if let Some(n) = counted {
+        let cost = tally.walk.cost;
+        let then = (u64::from(cost.cycles(warps)), u64::from(cost.instructions));
+        let more = then.1.saturating_sub(now.1.max(size as u64));
+        choice.rounds = Some(n);
+        choice.then = then;
+        choice.now.0 *= n as u64;
+        let saves = !limits.cycles && limits.pays(tally.executed, then.1, more)
+            || !l.nest && limits.pays(choice.now.0, then.0, more);
+        if n > 0 && saves && (!l.nest || rounds.count_rounds(f, l, None) == counted) {
+            choice.form = Some(Form::Copies);
+            limits.growth = limits.growth.saturating_sub(more as u32);
+        }
+    }
+    let alone = !l.nest && !l.breaks && !l.skips && size <= PART / 2;
+    if choice.form.is_none()
+        && alone
+        && let Some(n) = counted.or_else(|| rounds.count_rounds(f, l, None))
+    {
+        choice.rounds = Some(n);
+        choice.now.0 = now.0 * n as u64;
+        for copies in [8, 4, 2].into_iter().filter(|&c| n > c && n.is_multiple_of(c)) {
+            if copies * now.1 as usize > PART {
+                continue;
+            }
+            let cost = part(f, l, copies);
+            let cycles = u64::from(cost.cycles(warps)) * (n / copies) as u64;
+            choice.then = (cycles, u64::from(cost.instructions));
+            if limits.pays(choice.now.0, cycles, choice.then.1.saturating_sub(now.1)) {
+                choice.form = Some(Form::Part(copies));
+                break;
+            }
+        }
+    }
+    rounds.steps += kept;
+    choice
+}
+
+/// What so many rounds of a loop cost that stays one.
+fn part(f: &Function, l: &Loop, rounds: usize) -> Cost {
+    let steps = if rounds > 1 { steps(f, l) } else { FxHashSet::default() };
+    let header = l.header();
+    let inside: FxHashSet<BlockId> = l.blocks.iter().copied().collect();
     let mut walk = Walk::default();
     for round in 0..rounds {
-        // The first copy of a loop that stays is a round as it was.
-        let whole = form != Form::Copies && round == 0;
+        // The first copy is a round as it was.
+        let whole = round == 0;
         for &b in &l.blocks {
             let block = &f.blocks[b];
             for &i in &block.body {
                 let inst = &f.insts[i];
-                let free = inst.dsts.first().is_some_and(|d| counted.contains(d)) && !whole;
+                let free = inst.dsts.first().is_some_and(|d| steps.contains(d)) && !whole;
                 if !free {
                     walk.execute(inst);
                 }
             }
             match &block.term {
-                Term::Branch { cond, .. } if b == l.leaves && whole => walk.branch(Some(*cond), 1),
-                Term::Branch { .. } if b == l.leaves => {}
+                Term::Branch { cond, .. } if leaves(f, l, b) && whole => walk.branch(Some(*cond), 1),
+                Term::Branch { .. } if leaves(f, l, b) => {}
                 // Divergent or not, both sides are executed by some warps.
-                Term::Branch { cond, .. } => walk.branch(Some(*cond), 2),
+                Term::Branch { cond, .. } => walk.branch(Some(*cond), BRANCH),
                 _ => {}
             }
-            for e in block.term.edges().filter(|e| e.to != header && l.blocks.contains(&e.to)) {
-                pass(f, &mut walk, e);
+            for e in block.term.edges().filter(|e| e.to != header && inside.contains(&e.to)) {
+                walk.pass(&f.blocks[e.to].params, &e.args);
             }
         }
         if let Some(e) = f.blocks[l.latch].term.edges().find(|e| e.to == header) {
-            pass(f, &mut walk, e);
+            walk.pass(&f.blocks[header].params, &e.args);
         }
     }
-    if form != Form::Copies {
-        walk.branch(None, u32::from(l.latch != l.leaves));
-    }
+    walk.branch(None, u32::from(!leaves(f, l, l.latch)));
     walk.cost
 }
 
-/// Gives a block's parameters what an edge brings.
-fn pass(f: &Function, walk: &mut Walk, e: &Edge) {
-    let times: Vec<u32> = e.args.iter().map(|&a| walk.ready(a)).collect();
-    for (&p, at) in f.blocks[e.to].params.iter().zip(times) {
-        walk.set_ready(p, at);
-    }
+/// Whether a loop is left from a block.
+fn leaves(f: &Function, l: &Loop, b: BlockId) -> bool {
+    f.blocks[b].term.successors().any(|s| s == l.exit)
 }
 
-/// Values that the number of the round decides: in copies of all rounds they are constants, and
-/// what adds them to an address is part of the access. In copies of some rounds the counter is
-/// another one plus a constant.
-fn known(f: &Function, l: &Counted, all: bool) -> FxHashSet<ValueId> {
-    let constant = |v: ValueId| {
-        f.def_inst(v).is_some_and(|d| d.op == Op::Mov && super::rewrite::imm_src(d, 0).is_some())
-    };
-    let header = l.blocks[0];
-    let edge = |b: BlockId| f.blocks[b].term.edges().find(|e| e.to == header);
-    let (Some(first), Some(again)) = (edge(l.from), edge(l.latch)) else { return FxHashSet::default() };
+/// The counter's own steps, the question whether it is at its end, and what adds it to an address:
+/// in copies of some rounds the counter is another one plus a constant.
+fn steps(f: &Function, l: &Loop) -> FxHashSet<ValueId> {
+    let header = l.header();
+    let again = f.blocks[l.latch].term.edges().find(|e| e.to == header);
+    let Some(again) = again else { return FxHashSet::default() };
     let params = &f.blocks[header].params;
-    // Parameters that begin as constants, less those that something else goes into.
-    let mut counters: FxHashSet<ValueId> =
-        params.iter().zip(&first.args).filter(|&(_, &a)| !all || constant(a)).map(|(&p, _)| p).collect();
+    let mut counters: FxHashSet<ValueId> = params.iter().copied().collect();
     let mut known = FxHashSet::default();
     loop {
         known.clone_from(&counters);
@@ -167,7 +195,7 @@ fn known(f: &Function, l: &Counted, all: bool) -> FxHashSet<ValueId> {
                 let inst = &f.insts[i];
                 let plain = inst.guard.is_none() && !touches_carry(f, inst);
                 let mut decided = plain && inst.is_pure() && inst.mem.is_none();
-                inst.for_uses(|v| decided &= known.contains(&v) || constant(v));
+                inst.for_uses(|v| decided &= known.contains(&v) || constant(f, v).is_some());
                 if decided {
                     known.extend(&inst.dsts);
                 }
@@ -175,7 +203,7 @@ fn known(f: &Function, l: &Counted, all: bool) -> FxHashSet<ValueId> {
         }
         let before = counters.len();
         for (p, a) in params.iter().zip(&again.args) {
-            if !known.contains(a) && !constant(*a) {
+            if !known.contains(a) && constant(f, *a).is_none() {
                 counters.remove(p);
             }
         }
@@ -183,21 +211,21 @@ fn known(f: &Function, l: &Counted, all: bool) -> FxHashSet<ValueId> {
             break;
         }
     }
-    if !all {
-        // The counter's own steps and the question whether it is at its end.
-        let mut steps: FxHashSet<ValueId> =
-            again.args.iter().copied().filter(|a| known.contains(a)).collect();
-        if let Term::Branch { cond, .. } = &f.blocks[l.leaves].term {
+    let mut steps: FxHashSet<ValueId> = again.args.iter().copied().filter(|a| known.contains(a)).collect();
+    for &b in &l.blocks {
+        if let Term::Branch { cond, .. } = &f.blocks[b].term
+            && leaves(f, l, b)
+        {
             steps.insert(*cond);
         }
-        known.retain(|v| steps.contains(v));
     }
+    known.retain(|v| steps.contains(v));
     addresses(f, l, &mut known, &counters);
     known
 }
 
 /// Adds the sums of something and a known value that nothing but addresses read.
-fn addresses(f: &Function, l: &Counted, known: &mut FxHashSet<ValueId>, counters: &FxHashSet<ValueId>) {
+fn addresses(f: &Function, l: &Loop, known: &mut FxHashSet<ValueId>, counters: &FxHashSet<ValueId>) {
     let mut read = FxHashSet::default();
     for &b in &l.blocks {
         for &i in &f.blocks[b].body {

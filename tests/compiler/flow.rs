@@ -162,3 +162,53 @@ fn reduced_programs_verify_after_each_pass_on_every_chip_and_level() {
         }
     }
 }
+
+#[test]
+fn a_counted_loop_that_lanes_leave_early_is_unrolled_and_keeps_what_each_had() {
+    check(
+        "BGNLOOP\nUSLT TEMP[1].x, IMM[0].wwww, TEMP[5].xxxx\nUIF TEMP[1].xxxx\nBRK\nENDIF\n\
+         UMAD TEMP[0].x, TEMP[0].xxxx, IMM[1].xxxx, TEMP[5].xxxx\nAND TEMP[1].x, TEMP[0].xxxx, IMM[0].wwww\n\
+         UIF TEMP[1].xxxx\nBRK\nENDIF\nUADD TEMP[0].x, TEMP[0].xxxx, IMM[1].yyyy\n\
+         UADD TEMP[5].x, TEMP[5].xxxx, IMM[0].yyyy\nENDLOOP\nUMAD TEMP[0].x, TEMP[0].xxxx, IMM[1].zzzz, TEMP[5].xxxx",
+        2,
+    );
+}
+
+#[test]
+fn lanes_that_continue_a_counted_loop_early_wait_for_the_others_in_each_copy() {
+    check(
+        "BGNLOOP\nUSLT TEMP[1].x, IMM[0].wwww, TEMP[5].xxxx\nUIF TEMP[1].xxxx\nBRK\nENDIF\n\
+         UADD TEMP[5].x, TEMP[5].xxxx, IMM[0].yyyy\nAND TEMP[1].x, TEMP[0].xxxx, IMM[0].yyyy\n\
+         UMAD TEMP[0].x, TEMP[0].xxxx, IMM[1].xxxx, TEMP[5].xxxx\nUIF TEMP[1].xxxx\nCONT\nENDIF\n\
+         UADD TEMP[0].x, TEMP[0].xxxx, IMM[1].yyyy\nENDLOOP",
+        2,
+    );
+}
+
+#[test]
+fn an_inner_loop_that_halves_the_counter_of_the_outer_one_is_unrolled_with_it() {
+    check(
+        "BGNLOOP\nUSLT TEMP[1].x, IMM[0].wwww, TEMP[5].xxxx\nUIF TEMP[1].xxxx\nBRK\nENDIF\n\
+         MOV TEMP[6].x, TEMP[5].xxxx\nBGNLOOP\nUSLT TEMP[1].x, TEMP[6].xxxx, IMM[0].yyyy\nUIF TEMP[1].xxxx\nBRK\nENDIF\n\
+         UMAD TEMP[0].x, TEMP[0].xxxx, IMM[1].xxxx, TEMP[6].xxxx\nUSHR TEMP[6].x, TEMP[6].xxxx, IMM[0].yyyy\nENDLOOP\n\
+         UADD TEMP[5].x, TEMP[5].xxxx, IMM[0].yyyy\nENDLOOP",
+        2,
+    );
+}
+
+#[test]
+fn a_loop_that_all_lanes_leave_together_runs_as_often_with_its_test_behind_it() {
+    // The limit is loaded from one place; of the two loops one does not run at all.
+    for first in ["xxxx", "yyyy"] {
+        check(
+            &format!(
+                "UADD TEMP[7].x, TEMP[4].xxxx, IMM[0].{first}\nMOV TEMP[6].x, TEMP[3].xxxx\nBGNLOOP\n\
+                 USGE TEMP[1].x, TEMP[5].xxxx, TEMP[7].xxxx\nUIF TEMP[1].xxxx\nBRK\nENDIF\nMOV TEMP[2].y, TEMP[6].xxxx\n\
+                 UMAD TEMP[6].x, TEMP[0].xxxx, IMM[1].xxxx, TEMP[5].xxxx\nMOV TEMP[0].x, TEMP[2].yyyy\n\
+                 UADD TEMP[5].x, TEMP[5].xxxx, IMM[0].yyyy\nENDLOOP\nUMAD TEMP[0].x, TEMP[0].xxxx, IMM[1].zzzz, TEMP[5].xxxx\n\
+                 UADD TEMP[0].x, TEMP[0].xxxx, TEMP[6].xxxx"
+            ),
+            1,
+        );
+    }
+}

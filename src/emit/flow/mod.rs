@@ -385,6 +385,9 @@ impl<B: Body> Flow<'_, B> {
     /// where not.
     const FLAT_DIVERGENT: usize = 6;
     const FLAT_UNIFORM: usize = 2;
+    /// The same of moves on the way round of a loop that all lanes leave together: they are executed
+    /// anyway.
+    const FLAT_ROUND: usize = 8;
 
     /// Decides which arms are executed under their condition instead of being branched to.
     fn decide_flat(&mut self) {
@@ -396,7 +399,18 @@ impl<B: Body> Flow<'_, B> {
         for &b in &self.f.layout {
             let Term::Branch { then, els, .. } = &self.f.blocks[b].term else { continue };
             let (t, e) = (then.to, els.to);
-            let limit = if self.body.is_divergent(b) { Self::FLAT_DIVERGENT } else { Self::FLAT_UNIFORM };
+            // The arm does nothing but go round, in a loop that the other side leaves.
+            let goes_round = |arm: BlockId| {
+                let block = &self.f.blocks[arm];
+                let again = |e: &ir::Edge| self.is_inside(b, self.heads[e.to]);
+                block.body.is_empty() && matches!(&block.term, Term::Jump(e) if again(e))
+            };
+            let round = !self.body.is_divergent(b) && (goes_round(t) || goes_round(e));
+            let limit = match (round, self.body.is_divergent(b)) {
+                (true, _) => Self::FLAT_ROUND,
+                (_, true) => Self::FLAT_DIVERGENT,
+                _ => Self::FLAT_UNIFORM,
+            };
             let leaves = |arm: BlockId| match &self.f.blocks[arm].term {
                 Term::Jump(onward) => self.edge_leaves(b, arm, onward.to),
                 Term::Exit | Term::Ret(_) => true,
@@ -427,7 +441,9 @@ impl<B: Body> Flow<'_, B> {
             };
             // One arm that leaves, or that meets the other side right after; or both, which meet.
             // When both sides leave, a predicated exit out does.
-            let arms = if self.arm_just_leaves(b, t) || self.arm_just_leaves(b, e) {
+            let arms = if round {
+                if goes_round(t) { [short(t), None] } else { [None, short(e)] }
+            } else if self.arm_just_leaves(b, t) || self.arm_just_leaves(b, e) {
                 [None, None]
             } else if leaves(t) {
                 [short(t), None]
