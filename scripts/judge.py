@@ -32,6 +32,7 @@ def add_options(parser, known):
     parser.add_argument("--bisect", metavar="NAME", help="the shortest list of tests before NAME with which it fails in one process")
     parser.add_argument("--logs", metavar="DIR", help="write the output of each test that does not pass here")
     parser.add_argument("--nvir", metavar="PROGRAM", help="default: the newest build below target/")
+    parser.add_argument("--engine", metavar="NAME", help="what executes programs: interpreter, compiled or both (default: nvir's)")
     parser.add_argument("--library", metavar="FILE", help="load this libnvir_vgpu.so, without nvir")
 
 
@@ -51,8 +52,11 @@ def on_chip(chip, command, options):
         env["LIBGL_ALWAYS_SOFTWARE"] = "1"
     elif options.library:
         env.update(LD_PRELOAD=options.library, NOUVEAU_CHIPSET=chip)
+        if options.engine:
+            env["NVIR_VGPU_ENGINE"] = options.engine
     else:
-        command = [options.nvir, "gpu", "-t", chip, "--"] + command
+        engine = ["--engine", options.engine] if options.engine else []
+        command = [options.nvir, "gpu", "-t", chip, *engine, "--"] + command
     return command, env
 
 

@@ -10,6 +10,7 @@
 use nvir::asm::check::Schedule;
 use nvir::emu::{PcProfile, Program};
 use nvir::isa;
+use nvir_emu_jit::{Choice, Threads};
 use nvir_fixture::run::Profiled;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ struct Row {
 struct Kernel<'a> {
     name: &'a str,
     program: &'a Program,
+    is_stage: bool,
     by_pc: BTreeMap<u32, Row>,
     /// Why there are no cycles.
     no_cycles: Option<String>,
@@ -51,7 +53,18 @@ impl<'a> Kernel<'a> {
             (pc, Row { counted, cycles: count.map(|c| c * counted.issues) })
         };
         let by_pc = p.profile.by_pc.iter().map(row).collect();
-        Kernel { name: p.kernel.as_deref().unwrap_or("main"), program: &p.program, by_pc, no_cycles }
+        let name = p.kernel.as_deref().unwrap_or("main");
+        Kernel { name, program: &p.program, is_stage: p.is_stage, by_pc, no_cycles }
+    }
+
+    fn issues(&self) -> u64 {
+        self.by_pc.values().map(|r| r.counted.issues).sum()
+    }
+
+    /// What executes it when nothing is counted, and why. (With a profile all is interpreted.)
+    fn engine(&self, engine: Choice) -> String {
+        let threads = if self.is_stage { Threads::Stage } else { Threads::Kernel };
+        engine.outlook(self.program, threads, self.issues())
     }
 
     fn cycles(&self) -> Option<u64> {
@@ -118,11 +131,11 @@ fn table(out: &mut String, first: &str, last: &str, rows: &[(String, [String; 6]
 }
 
 /// Tables by instruction, by source line and by operation.
-pub(crate) fn text(all: &[Profiled]) -> String {
+pub(crate) fn text(all: &[Profiled], engine: Choice) -> String {
     let mut out = String::new();
     for p in all {
         let k = Kernel::of(p);
-        let issues: u64 = k.by_pc.values().map(|r| r.counted.issues).sum();
+        let issues = k.issues();
         let cycles = match (k.cycles(), &k.no_cycles) {
             (Some(n), _) => {
                 format!("{n} cycles of issue by the scheduling words, all warps one after the other")
@@ -136,6 +149,7 @@ pub(crate) fn text(all: &[Profiled]) -> String {
             k.name,
             k.program.chip()
         );
+        let _ = writeln!(out, "  without a profile {}", k.engine(engine));
         let rows: Vec<_> = k
             .by_pc
             .iter()
@@ -170,6 +184,15 @@ fn share(row: &Row, all: u64) -> String {
 /// Cycles of issue of all kernels; none without a profile, or where a chip's hardware decides.
 pub(crate) fn issue_cycles(all: &[Profiled]) -> Option<u64> {
     if all.is_empty() { None } else { all.iter().map(|p| Kernel::of(p).cycles()).sum() }
+}
+
+/// What executes each kernel when nothing is counted, and why; none without a profile.
+pub(crate) fn engines(all: &[Profiled], engine: Choice) -> Option<Vec<Value>> {
+    let one = |p: &Profiled| {
+        let k = Kernel::of(p);
+        json!({ "kernel": k.name, "engine": k.engine(engine) })
+    };
+    if all.is_empty() { None } else { Some(all.iter().map(one).collect()) }
 }
 
 /// The same tables for `--json`.

@@ -298,7 +298,7 @@ impl Run<'_> {
             Outcome::Skipped(why) => outln!("skipped {chip} {}: {why}", visible(&r.name)),
             Outcome::Failed(why) => outln!("FAILED {chip} {}: {why}", visible(&r.name)),
         }
-        out::stdout(profile::text(&r.profiles).as_bytes());
+        out::stdout(profile::text(&r.profiles, self.args.how.engine).as_bytes());
     }
 
     fn json(&self, r: &TestReport, buffers: Vec<Value>) -> Value {
@@ -309,7 +309,7 @@ impl Run<'_> {
             test: &r.name,
             level: Some(self.args.opt),
             outcome: &r.outcome,
-            report: Some((r, &self.place)),
+            report: Some((r, &self.place, self.args.how.engine)),
             warnings: warnings.iter().chain(&r.warnings).collect(),
         }
         .json();

@@ -70,7 +70,7 @@ pub(crate) struct Args {
     /// Print JSON instead of lines
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// With --json: also the cycles of issue of what was executed
+    /// With --json: also the cycles of issue of what was executed, and what executes it without a profile, and why
     #[arg(long, requires = "json")]
     profile: bool,
     /// Run again whenever a fixture, its program or another file of it changes, comes or goes, until Ctrl-C
@@ -173,7 +173,8 @@ fn once(a: &Args) -> ExitCode {
         return list(&ran);
     }
     tell_warnings(&ran, a.quiet);
-    let text = if a.json { report::json(&ran, &plan.place) } else { report::lines(&ran, a.quiet) };
+    let text =
+        if a.json { report::json(&ran, &plan.place, a.how.engine) } else { report::lines(&ran, a.quiet) };
     out::stdout(text.as_bytes());
     let failed = report::Counts::of(&ran).failed;
     if let Some(path) = &a.junit {

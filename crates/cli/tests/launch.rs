@@ -217,6 +217,20 @@ fn a_profile_has_code_lines_and_cycles() {
         "{out}"
     );
     assert!(out.contains("by source line:\n") && out.contains("by operation:\n"), "{out}");
+    // What executes it when nothing is counted, and why: a single launch is not worth compiling.
+    let engine = row("  without a profile ").trim_start_matches("  without a profile ");
+    #[cfg(feature = "compiled")]
+    assert!(
+        engine.starts_with("interpreted: compiled from ") && engine.contains(" instructions on"),
+        "{engine}"
+    );
+    #[cfg(not(feature = "compiled"))]
+    assert_eq!(engine, "interpreted: this is built without the compiled engine");
+    let all = json_of(&dir, "test scale.toml --profile --json -t gk110");
+    assert_eq!(all["tests"][0]["engines"], json!([{ "kernel": "main", "engine": engine }]));
+    assert_eq!(json_of(&dir, "test scale.toml --json -t gk110")["tests"][0]["engines"], json!(null));
+    let (_, out, _) = nvir(&dir, "run scale.toml --profile --engine interpreter -t gk110");
+    assert!(out.contains("  without a profile interpreted"), "{out}");
     let (_, out, _) = nvir(&dir, "run scale.toml --profile -t gf100");
     assert!(out.contains("cycles of issue are not available: gf100"), "{out}");
 

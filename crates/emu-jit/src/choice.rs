@@ -9,9 +9,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Choice {
     /// `interpreter`.
-    #[default]
+    #[cfg_attr(not(feature = "cranelift"), default)]
     Interpreter,
     /// `compiled`: host code from what runs often.
+    #[cfg_attr(feature = "cranelift", default)]
     Compiled,
     /// `both`: all of it as host code, compared with the interpreter after each basic block.
     Both,

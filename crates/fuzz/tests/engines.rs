@@ -1,8 +1,9 @@
-//! Every fixture of the project by the compiled engine: block by block against the interpreter, and alone.
+//! Every fixture of the project by the compiled engine: block by block against the interpreter, and alone; every recording alone.
 
 use nvir::emu::engine::{Engine, Interpreter, Lockstep};
 use nvir_emu_jit::Compiled;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
+use nvir_vgpu::replay::{Options, replay};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -29,22 +30,50 @@ fn failures(file: &Path) -> Vec<String> {
     wrong
 }
 
-#[test]
-fn fixtures_pass_compiled() {
+/// What is wrong in a recording whose programs are all compiled: memory after each submission is the interpreter's.
+fn differences(file: &Path) -> Vec<String> {
+    let recording = std::fs::read(file).expect("recordings are readable");
+    let options = Options { engine: Some(&Compiled::Eager), ..Options::default() };
+    match replay(&recording[..], options, &mut |_| {}) {
+        Ok(report) if report.passed() => Vec::new(),
+        Ok(report) => vec![format!("{}: {report:?}", file.display())],
+        Err(why) => vec![format!("{}: {why}", file.display())],
+    }
+}
+
+/// The files with these endings in folders of the project.
+fn files(folders: &[&str], endings: &[&str]) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: Vec<PathBuf> = Vec::new();
-    for folder in ["tgsi", "nir-fixtures"] {
-        nvir::input::walk(&root.join(folder), &|f| nvir::input::ends_in(f, &["toml", "json"]), &mut files)
-            .expect("the fixtures are readable");
+    for folder in folders {
+        nvir::input::walk(&root.join(folder), &|f| nvir::input::ends_in(f, endings), &mut files)
+            .expect("the folders are readable");
     }
+    files
+}
+
+#[test]
+fn fixtures_pass_compiled() {
+    let files = files(&["tgsi", "nir-fixtures", "spirv-fixtures"], &["toml", "json"]);
     assert!(files.len() >= 16, "only {} fixtures found", files.len());
+    all_pass(&files, failures);
+}
+
+#[test]
+fn recordings_replay_compiled() {
+    let files = files(&["crates/vgpu/tests/recordings"], &["trace"]);
+    assert!(files.len() >= 50, "only {} recordings found", files.len());
+    all_pass(&files, differences);
+}
+
+fn all_pass(files: &[PathBuf], wrong_in: fn(&Path) -> Vec<String>) {
     let (next, wrong) = (Mutex::new(files.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
                     let Some(file) = next.lock().expect("no panic").next() else { break };
-                    let found = failures(file);
+                    let found = wrong_in(file);
                     wrong.lock().expect("no panic").extend(found);
                 }
             });

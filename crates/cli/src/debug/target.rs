@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) enum Target {
-    Fixture { loaded: Box<Loaded>, test: String, chip: Chip, settings: Settings },
+    Fixture { loaded: Box<Loaded>, test: String, chip: Chip, settings: Box<Settings> },
     Recording(PathBuf),
 }
 
@@ -61,7 +61,7 @@ impl Target {
         let options = Options { opt_level: a.opt, max_gprs: a.max_gprs, ..Options::default() };
         Compiler::new(chip).with_options(options.clone()).check().map_err(common::usage)?;
         let checks = a.check.parse().map_err(|e: String| common::usage(e))?;
-        let settings = Settings { options, checks, threads: 1, ..Settings::default() };
+        let settings = Box::new(Settings { options, checks, threads: 1, ..Settings::default() });
         Ok(Target::Fixture { loaded: Box::new(loaded), test, chip, settings })
     }
 
@@ -80,7 +80,7 @@ impl Target {
     pub(super) fn execute(&self, engine: &'static dyn Engine) -> End {
         match self {
             Target::Fixture { loaded, test, chip, settings } => {
-                let settings = Settings { engine: Some(engine), ..settings.clone() };
+                let settings = Settings { engine: Some(engine), ..Settings::clone(settings) };
                 let reports = loaded.run(*chip, Some(test), &settings, &mut None, |_, _| {});
                 let Some(report) = reports.into_iter().next() else {
                     return End { how: "nothing ran".into(), faulted: false };

@@ -7,6 +7,7 @@ use crate::report::one_line;
 use nvir::OptLevel;
 use nvir::diag::visible;
 use nvir::emu::{self, Note};
+use nvir_emu_jit::Choice;
 use nvir_fixture::run::{Outcome, TestReport};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
@@ -84,8 +85,8 @@ pub(crate) struct Line<'a> {
     /// None of the interpreter, which runs before there is code.
     pub level: Option<OptLevel>,
     pub outcome: &'a Outcome,
-    /// Of a run of compiled code, and where it was.
-    pub report: Option<(&'a TestReport, &'a Place)>,
+    /// Of a run of compiled code, where it was, and by which engine.
+    pub report: Option<(&'a TestReport, &'a Place, Choice)>,
     pub warnings: Vec<&'a String>,
 }
 
@@ -96,12 +97,12 @@ impl Line<'_> {
             Outcome::Failed(why) => ("failed", Some(why)),
             Outcome::Skipped(why) => ("skipped", Some(why)),
         };
-        let report = self.report.map(|(r, _)| r);
+        let report = self.report.map(|(r, ..)| r);
         // A device does not count instructions.
-        let counted = self.report.filter(|(r, place)| {
+        let counted = self.report.filter(|(r, place, _)| {
             matches!(place, Place::Emulator) && !matches!(r.outcome, Outcome::Skipped(_))
         });
-        let stats = counted.map(|(r, _)| &r.stats);
+        let stats = counted.map(|(r, ..)| &r.stats);
         json!({
             "fixture": self.fixture.to_string_lossy(), "name": self.name, "test": self.test,
             "chip": report.map(|r| r.chip.name()), "opt": self.level.map(|l| l as u8),
@@ -111,6 +112,7 @@ impl Line<'_> {
             "thread_instructions": stats.map(|s| s.thread_instructions),
             "warp_instructions": stats.map(|s| s.warp_instructions),
             "issue_cycles": report.and_then(|r| profile::issue_cycles(&r.profiles)),
+            "engines": self.report.and_then(|(r, _, engine)| profile::engines(&r.profiles, engine)),
             // There is no model of a multiprocessor yet.
             "model_cycles": null,
         })
@@ -125,7 +127,7 @@ pub(crate) fn document(tests: Vec<Value>, n: &Counts) -> String {
     format!("{all}\n")
 }
 
-pub(super) fn json(ran: &[Ran], place: &Place) -> String {
+pub(super) fn json(ran: &[Ran], place: &Place, engine: Choice) -> String {
     let mut tests: Vec<Value> = Vec::new();
     for r in ran {
         match &r.cases {
@@ -137,7 +139,7 @@ pub(super) fn json(ran: &[Ran], place: &Place) -> String {
                     test: &c.test,
                     level: Some(c.level),
                     outcome: &c.report.outcome,
-                    report: Some((&c.report, place)),
+                    report: Some((&c.report, place, engine)),
                     warnings: r.warnings.iter().chain(&c.report.warnings).collect(),
                 }
                 .json()
@@ -152,7 +154,8 @@ pub(crate) fn broken(file: &Path, why: &str, warnings: &[String]) -> Value {
     json!({
         "fixture": file.to_string_lossy(), "name": stem(file), "test": null, "chip": null, "opt": null, "ok": false,
         "result": "failed", "message": why, "seconds": 0.0, "warnings": warnings, "faults": [],
-        "thread_instructions": null, "warp_instructions": null, "issue_cycles": null, "model_cycles": null,
+        "thread_instructions": null, "warp_instructions": null, "issue_cycles": null, "engines": null,
+        "model_cycles": null,
     })
 }
 
