@@ -826,7 +826,8 @@ const char *nvir_version(void);
 void nvir_options_init(struct nvir_options *options, uint32_t size);
 
 /*
- A compiler for Mesa's nvc0 driver on a chip (an nvir_chip). Without options: the defaults.
+ A compiler for Mesa's nvc0 driver on a chip (an nvir_chip). Without options: the defaults. The first one of a process and
+ chip makes the tables that all share: a driver makes one when it opens the device, and no draw waits for them.
  */
 enum nvir_status nvir_compiler_new(uint32_t chip_number,
                                    const struct nvir_options *options,
