@@ -100,7 +100,7 @@ fn what_cannot_be_done_is_said_and_the_session_goes_on() {
         "no instruction is at 0x0004",
         "no instruction is of line 999",
         "g[0x8]: there is no memory",
-        "R3 is no memory",
+        "R3 is not in memory",
         "R200: there is nothing",
         "instructions are counted from 1",
         "there is no breakpoint 7",

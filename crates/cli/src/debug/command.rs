@@ -156,7 +156,7 @@ impl<'a> Words<'a> {
 }
 
 fn parsed(text: &str) -> Result<u64, String> {
-    number(text).ok_or_else(|| format!("`{text}` is no number"))
+    number(text).ok_or_else(|| format!("`{text}` is not a number"))
 }
 
 fn small(text: &str) -> Result<u32, String> {
@@ -169,7 +169,7 @@ fn block(text: &str) -> Result<[u32; 3], String> {
         [x] => Ok([x, 0, 0]),
         [x, y] => Ok([x, y, 0]),
         [x, y, z] => Ok([x, y, z]),
-        _ => Err(format!("`{text}` is no block: X,Y,Z")),
+        _ => Err(format!("`{text}` is not a block: X,Y,Z")),
     }
 }
 
@@ -285,7 +285,7 @@ impl Command {
 fn registers(text: &str) -> Result<(u8, u8), String> {
     let one = |text: &str| match Place::parse(text)? {
         Place::Register(n) => Ok(n),
-        _ => Err(format!("`{text}` is no register")),
+        _ => Err(format!("`{text}` is not a register")),
     };
     match text.split_once('-') {
         Some((first, last)) => Ok((one(first)?, one(last)?)),
@@ -324,16 +324,16 @@ mod tests {
         assert!(matches!(Command::parse("b 12"), Ok(Some(Command::Break(Break { at: At::Line(12), .. })))));
         for (line, why) in [
             ("break", "is missing"),
-            ("break here", "`here` is no number"),
+            ("break here", "`here` is not a number"),
             ("break 0x8 lane 32", "lanes are 0 to 31"),
             ("break 0x8 warp", "is missing"),
             ("break 0x8 if R3", "is like"),
             ("break 0x8 always", "`always` says nothing here"),
             ("regs P0-P1", "says nothing here"),
-            ("regs R3-P1", "`P1` is no register"),
-            ("x q[0]", "is no place"),
+            ("regs R3-P1", "`P1` is not a register"),
+            ("x q[0]", "is not a place"),
             ("goto", "is missing"),
-            ("step 99999999999999999999", "is no number"),
+            ("step 99999999999999999999", "is not a number"),
         ] {
             let said = Command::parse(line).expect_err(line);
             assert!(said.contains(why), "{line}: {said}");

@@ -74,7 +74,7 @@ impl fmt::Display for Place {
 impl Place {
     /// `R3`, `P0`, `g[0x1000]`, `s[0]`, `l[4]`; addresses are multiples of 4.
     pub(super) fn parse(text: &str) -> Result<Place, String> {
-        let wrong = || format!("`{text}` is no place: R3, P0, g[0x1000], s[0] or l[0] are");
+        let wrong = || format!("`{text}` is not a place such as R3, P0, g[0x1000], s[0] or l[0]");
         if let Some(inside) = text.strip_suffix(']') {
             let (space, at) = inside.split_once('[').ok_or_else(wrong)?;
             let at = number(at).ok_or_else(wrong)?;
@@ -155,7 +155,7 @@ impl Condition {
             _ => return Err(format!("`{comparison}` is none of == != < <= > >=")),
         };
         let parsed = number(wanted).map(|n| n as f64).or_else(|| wanted.parse().ok());
-        let wanted = parsed.ok_or_else(|| format!("`{wanted}` is no number"))?;
+        let wanted = parsed.ok_or_else(|| format!("`{wanted}` is not a number"))?;
         Ok(Condition { place: Place::parse(place)?, view, holds, unordered: comparison == "!=", wanted })
     }
 
@@ -194,9 +194,9 @@ mod tests {
         };
         assert!(said("R3").contains("is like"));
         assert!(said("R3 = 7").contains("`=` is none of =="));
-        assert!(said("R3 == seven").contains("`seven` is no number"));
+        assert!(said("R3 == seven").contains("`seven` is not a number"));
         assert!(said("R3:q == 7").contains("`:q` is none of"));
-        assert!(said("Q3 == 7").contains("`Q3` is no place"));
+        assert!(said("Q3 == 7").contains("`Q3` is not a place"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) struct Input {
     script: IntoIter<String>,
     /// On a terminal.
     editor: Option<DefaultEditor>,
-    /// Whether standard input is read where it is no terminal.
+    /// Whether standard input is read though it is not a terminal.
     pipe: bool,
 }
 

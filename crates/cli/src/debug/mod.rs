@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Checkers whose faults stop: see `run --help`
     #[arg(long, default_value = "memcheck", value_name = "CHECKERS")]
     check: String,
-    /// Commands from this file first; where standard input is no terminal, nothing follows
+    /// Commands from this file first; then from standard input, if that is a terminal
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
 }

@@ -144,7 +144,7 @@ pub(super) fn words(
     let values: Vec<u32> = (0..count).map_while(read).collect();
     if values.is_empty() {
         return Err(match place {
-            Place::Register(_) | Place::Predicate(_) => format!("{place} is no memory: `regs` shows it"),
+            Place::Register(_) | Place::Predicate(_) => format!("{place} is not in memory: `regs` shows it"),
             Place::Local(_) => format!("{place}: nothing has been stored there"),
             _ => format!("{place}: there is no memory"),
         });

@@ -416,7 +416,7 @@ impl Lower<'_, '_> {
         let image = self.image_type(&o)?;
         let (dim, array) = self.image_kind(&image)?;
         if dim == Dim::Cube || image.sampled == 2 {
-            return self.fail("texels are fetched from textures that are no cubes");
+            return self.fail("texels are not fetched from cubes");
         }
         let with = self.image_operands(&x[2..])?;
         if with.bias.or(with.min_lod).or(with.offsets).is_some() || with.grad.is_some() {
