@@ -548,24 +548,29 @@ compile_ours(const struct nv50_ir_prog_info *info, int chip, struct nv50_ir_prog
    return made;
 }
 
+static struct measure
+measure_theirs(struct nv50_ir_prog_info *info, struct nv50_ir_prog_info_out *out)
+{
+   double start = now_us();
+   struct measure made = { .result = __real_nv50_ir_generate_code(info, out) };
+   made.all_us = now_us() - start;
+   made.instructions = out->bin.instructions;
+   made.registers = out->bin.maxGPR + 1;
+   made.bytes = out->bin.codeSize;
+   return made;
+}
+
 /* Mesa's compiler, on copies: it changes what it is given. What it makes is thrown away. */
 static struct measure
 compile_theirs(const struct nv50_ir_prog_info *info)
 {
    struct nv50_ir_prog_info copy = *info;
    struct nv50_ir_prog_info_out out = { 0 };
-   struct measure made = { 0 };
    nir_shader *nir = NULL;
-   double start;
 
    if (info->bin.sourceRep == PIPE_SHADER_IR_NIR)
       copy.bin.source = nir = nir_shader_clone(NULL, info->bin.source);
-   start = now_us();
-   made.result = __real_nv50_ir_generate_code(&copy, &out);
-   made.all_us = now_us() - start;
-   made.instructions = out.bin.instructions;
-   made.registers = out.bin.maxGPR + 1;
-   made.bytes = out.bin.codeSize;
+   struct measure made = measure_theirs(&copy, &out);
    free(out.bin.code);
    free(out.bin.relocData);
    free(out.bin.fixupData);
@@ -616,12 +621,7 @@ report_alone(const struct nv50_ir_prog_info *info, int chip, const char *compile
 static int
 compile_as_without_nvir(struct nv50_ir_prog_info *info, int chip, struct nv50_ir_prog_info_out *out)
 {
-   double start = now_us();
-   struct measure made = { .result = __real_nv50_ir_generate_code(info, out) };
-   made.all_us = now_us() - start;
-   made.instructions = out->bin.instructions;
-   made.registers = out->bin.maxGPR + 1;
-   made.bytes = out->bin.codeSize;
+   struct measure made = measure_theirs(info, out);
    if (chip >= 0)
       report_alone(info, chip, "mesa", &made);
    return made.result;

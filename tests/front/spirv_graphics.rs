@@ -61,21 +61,18 @@ fn an_input_says_where_it_lies() {
 fn built_ins_belong_to_their_stage_and_have_their_type() {
     let to = |b: BuiltIn| decorated("fs-outputs", Decoration::BuiltIn, move |_| b as u32);
     refused(&to(BuiltIn::Position), Fault::Input, "the built-in");
-    let depth = edited("graphics/vs-ids-gl", |insts| {
-        for i in insts.iter_mut().filter(|i| is(i, Op::MemberDecorate) && i[3] == Decoration::BuiltIn as u32)
-        {
-            i[4] = BuiltIn::FragDepth as u32;
-        }
-    });
+    let members = |b: BuiltIn| {
+        edited("graphics/vs-ids-gl", move |insts| {
+            let built_in =
+                |i: &&mut Vec<u32>| is(i, Op::MemberDecorate) && i[3] == Decoration::BuiltIn as u32;
+            insts.iter_mut().filter(built_in).for_each(|i| i[4] = b as u32);
+        })
+    };
+    let depth = members(BuiltIn::FragDepth);
     refused(&depth, Fault::Input, "a vert shader has no output at the built-in FragDepth");
     let id = decorated("vs-ids-gl", Decoration::BuiltIn, |_| BuiltIn::FragCoord as u32);
     refused(&id, Fault::Unsupported, "FragCoord in vert shaders");
-    let size = edited("graphics/vs-ids-gl", |insts| {
-        for i in insts.iter_mut().filter(|i| is(i, Op::MemberDecorate) && i[3] == Decoration::BuiltIn as u32)
-        {
-            i[4] = BuiltIn::PointSize as u32;
-        }
-    });
+    let size = members(BuiltIn::PointSize);
     refused(&size, Fault::Input, "the built-in PointSize has another type");
     let thread = decorated("vs-ids-gl", Decoration::BuiltIn, |_| BuiltIn::LocalInvocationIndex as u32);
     refused(&thread, Fault::Input, "LocalInvocationIndex does not exist in a vert shader");

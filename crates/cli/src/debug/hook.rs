@@ -9,12 +9,10 @@ use nvir::emu::engine::{Code, Cx, Engine, Exec, SingleSteps, Trap, Warp, Yield};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-struct Debugger(Mutex<Session>);
+struct Debugger(Arc<Mutex<Session>>);
 
-impl Debugger {
-    fn session(&self) -> MutexGuard<'_, Session> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked(session: &Mutex<Session>) -> MutexGuard<'_, Session> {
+    session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Debugger {
@@ -23,9 +21,9 @@ impl std::fmt::Debug for Debugger {
     }
 }
 
-impl Engine for &'static Debugger {
+impl Engine for Debugger {
     fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>> {
-        Some(Arc::new(Hook { steps: SingleSteps.prepare(code)?, debugger: self }))
+        Some(Arc::new(Hook { steps: SingleSteps.prepare(code)?, session: self.0.clone() }))
     }
 
     fn shares_memory(&self) -> bool {
@@ -36,13 +34,13 @@ impl Engine for &'static Debugger {
 /// Asks the session before each instruction.
 struct Hook {
     steps: Arc<dyn Exec>,
-    debugger: &'static Debugger,
+    session: Arc<Mutex<Session>>,
 }
 
 impl Exec for Hook {
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
         let end = self.steps.run(cx, warp, until)?;
-        if end == Yield::Step && !self.debugger.session().before(cx, warp) {
+        if end == Yield::Step && !locked(&self.session).before(cx, warp) {
             return Err(Trap::new(FaultKind::Trap, 0, "the debugger begins again"));
         }
         Ok(end)
@@ -51,13 +49,13 @@ impl Exec for Hook {
 
 /// Debugs until it is enough.
 pub(super) fn debug(target: &Target, input: Input) -> ExitCode {
+    let session = Arc::new(Mutex::new(Session::new(input)));
     // An engine lives as long as the process.
-    let debugger: &'static Debugger = Box::leak(Box::new(Debugger(Mutex::new(Session::new(input)))));
-    let engine: &'static &'static Debugger = Box::leak(Box::new(debugger));
+    let engine: &'static Debugger = Box::leak(Box::new(Debugger(session.clone())));
     outln!("{}; `help` lists the commands", target.title());
     loop {
         let end = target.execute(engine);
-        let mut session = debugger.session();
+        let mut session = locked(&session);
         match session.ended(&end) {
             Next::Again => session.begin(),
             Next::Quit => return ExitCode::SUCCESS,

@@ -142,9 +142,7 @@ impl Session {
                     Motion::Run => event.is_some(),
                     Motion::Any(_) => true,
                     Motion::Step(_) | Motion::Warp { .. } => focused,
-                    Motion::Line => {
-                        focused && begins_line(cx, warp) && cx.program().line(warp.pc) != self.line.as_deref()
-                    }
+                    Motion::Line => focused && is_other_line(cx, warp, self.line.as_deref()),
                     Motion::Barrier => focused && is_barrier(cx, warp),
                 };
                 if leads {
@@ -198,9 +196,7 @@ impl Session {
             Motion::Run => false,
             Motion::Any(left) => counted(left),
             Motion::Step(left) if focused => counted(left),
-            Motion::Line if focused => {
-                begins_line(cx, warp) && cx.program().line(warp.pc) != self.line.as_deref()
-            }
+            Motion::Line if focused => is_other_line(cx, warp, self.line.as_deref()),
             Motion::Barrier if focused => is_barrier(cx, warp),
             Motion::Warp { block, warp } => *warp == here.warp && block.unwrap_or(here.block) == here.block,
             _ => {
@@ -472,9 +468,9 @@ fn is_first_of_line(cx: &Cx<'_>, pc: u32) -> bool {
     pc.checked_sub(1).and_then(|before| cx.program().line(before)) != cx.program().line(pc)
 }
 
-/// Whether the warp is at an instruction of the source.
-fn begins_line(cx: &Cx<'_>, warp: &Warp) -> bool {
-    cx.program().line(warp.pc).is_some()
+/// Whether the warp is at a line of the source, and that another one.
+fn is_other_line(cx: &Cx<'_>, warp: &Warp, line: Option<&str>) -> bool {
+    cx.program().line(warp.pc).is_some_and(|now| line != Some(now))
 }
 
 fn is_barrier(cx: &Cx<'_>, warp: &Warp) -> bool {
