@@ -262,6 +262,15 @@ impl Function {
         self.values.reserve(insts);
     }
 
+    /// The places of blocks in the layout.
+    pub(crate) fn positions(&self) -> SecondaryMap<BlockId, u32> {
+        let mut positions = self.block_table();
+        for (at, &b) in (0..).zip(&self.layout) {
+            positions[b] = at;
+        }
+        positions
+    }
+
     /// A table over all blocks, in its final size.
     pub(crate) fn block_table<T: Clone + Default>(&self) -> SecondaryMap<BlockId, T> {
         let mut table = SecondaryMap::with_capacity(self.blocks.len());

@@ -171,10 +171,7 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
     if incoming.is_empty() {
         return;
     }
-    let mut position: SecondaryMap<BlockId, u32> = f.block_table();
-    for (n, &b) in f.layout.iter().enumerate() {
-        position[b] = n as u32;
-    }
+    let position = f.positions();
     incoming.sort_by_key(|&(to, _)| position[to]);
     let mut changed = true;
     while changed {

@@ -35,10 +35,7 @@ pub(super) struct Alive(SecondaryMap<BlockId, u32>);
 
 impl Alive {
     pub(super) fn new(f: &Function) -> Alive {
-        let mut position: SecondaryMap<BlockId, u32> = f.block_table();
-        for (at, &b) in (0..).zip(&f.layout) {
-            position[b] = at;
-        }
+        let position = f.positions();
         // Where values are defined, and the last place where they are alive.
         let mut lives: SecondaryMap<ValueId, (u32, u32)> = SecondaryMap::with_capacity(f.values.len());
         lives.resize(f.values.len());

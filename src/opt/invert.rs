@@ -74,10 +74,9 @@ struct Tested {
 }
 
 fn find(f: &Function) -> Vec<Tested> {
-    let mut position: SecondaryMap<BlockId, u32> = f.block_table();
+    let position = f.positions();
     let mut preds: SecondaryMap<BlockId, Vec<BlockId>> = f.block_table();
-    for (at, &b) in (0..).zip(&f.layout) {
-        position[b] = at;
+    for &b in &f.layout {
         f.blocks[b].term.successors().for_each(|s| preds[s].push(b));
     }
     let around = constructs(f);

@@ -87,8 +87,7 @@ struct Level {
 }
 
 fn level(f: &mut Function, ctx: &mut Ctx<'_>, limits: &mut Limits) -> Level {
-    let mut position: SecondaryMap<BlockId, u32> = f.block_table();
-    f.layout.iter().enumerate().for_each(|(n, &b)| position[b] = n as u32);
+    let position = f.positions();
     let around = constructs(f);
     let (headers, loops) = find(f, ctx, &around, &position);
     let mut done = Level { count: 0, nested: false };

@@ -115,8 +115,7 @@ type Extent = (u32, u32);
 /// Gives every value of a list a word, the same to those that are never alive together; tells how
 /// many there are.
 fn assign_words(f: &Function, cfg: &Cfg, values: &[ValueId], mut give: impl FnMut(ValueId, u32)) -> u32 {
-    let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::new();
-    f.layout.iter().zip(0..).for_each(|(&b, n)| position[b] = n);
+    let position = f.positions();
     let mut loop_end: SecondaryMap<BlockId, u32> = SecondaryMap::new();
     for &b in cfg.rpo().iter().rev() {
         let Some(h) = cfg.loop_header(b) else { continue };
