@@ -5,6 +5,7 @@ mod wait;
 
 use crate::common;
 use crate::output::unwritable;
+use clap::{Args as _, FromArgMatches};
 use nvir::emu::Checks;
 use nvir::{Chip, input};
 use nvir_emu_jit::Choice;
@@ -131,6 +132,17 @@ pub(crate) fn run(a: Args) -> ExitCode {
     };
     let ended = run.wait(&mut command, &wanted);
     ended.unwrap_or_else(|e| failed(&command, e))
+}
+
+/// Records what a program submits, and ends as it does.
+pub(crate) fn record(chip: Chip, trace: &Path, program: &[OsString]) -> ExitCode {
+    let own = ["gpu", "--target", chip.name(), "--trace"].map(OsString::from);
+    let all = own.into_iter().chain([trace.into(), "--".into()]).chain(program.iter().cloned());
+    let parsed = Args::augment_args(clap::Command::new("gpu")).try_get_matches_from(all);
+    match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
+        Ok(args) => run(args),
+        Err(e) => common::usage(e),
+    }
 }
 
 impl Args {

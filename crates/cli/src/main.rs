@@ -19,6 +19,7 @@ mod diff;
 mod disasm;
 mod dump;
 mod explore;
+mod frame;
 mod gpu;
 mod header;
 mod interp;
@@ -90,6 +91,7 @@ enum Command {
     Disasm(disasm::Args),
     Devices(device::Args),
     Explore(explore::Args),
+    Frame(frame::Args),
     Gpu(gpu::Args),
     Header(header::Args),
     Interp(interp::Args),
@@ -141,6 +143,7 @@ fn main() -> ExitCode {
         Command::Disasm(a) => disasm::run(a),
         Command::Devices(a) => device::run(a),
         Command::Explore(a) => explore::run(a),
+        Command::Frame(a) => frame::run(a),
         Command::Gpu(a) => gpu::run(a),
         Command::Header(a) => header::run(a),
         Command::Interp(a) => interp::run(a),

@@ -86,7 +86,7 @@ fn fixture(dir: &Path, file: &str, test: &str, buffer: &str, want: u32) {
     put(dir, file, value.to_string());
 }
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "compile",
     "opt",
     "asm",
@@ -97,6 +97,7 @@ const COMMANDS: [&str; 25] = [
     "disasm",
     "devices",
     "explore",
+    "frame",
     "gpu",
     "header",
     "interp",
@@ -373,6 +374,7 @@ fn names_of_inputs_stay_names() {
         &["compile", name][..],
         &["stats", name],
         &["explore", name],
+        &["frame", name],
         &["compile", "none\nok b gk110\u{1b}[2J.tgsi"],
         &["test", &name.replace("tgsi", "json")],
         &["check", &name.replace("tgsi", "json")],
@@ -494,6 +496,8 @@ fn a_missing_file_is_missing_in_the_same_words_everywhere() {
         "explore no.tgsi",
         "explore no.json",
         "explore no --serve",
+        "frame no",
+        "frame no.trace --serve",
         "link no",
         "run no.json",
         "run no.toml",

@@ -12,8 +12,7 @@
 //! | `side` | one compile, or one kernel of machine code |
 //! | `code` | what is known of machine code: blocks, what is alive, issue |
 //! | `data` | the JSON in the page |
-//! | `page` | the page around it, whose style and script are in `page.css` and `*.js` |
-//! | `serve` | the page by HTTP |
+//! | `page` | the page around it, whose parts are in `body.html`, `page.css` and `*.js`, as a file or served |
 //!
 //! The crate writes no file and prints nothing; that is for who calls it.
 
@@ -22,10 +21,9 @@
 mod code;
 mod data;
 mod page;
-mod serve;
 mod side;
 
-pub use serve::Server;
+pub use page::Server;
 
 use nvir::asm::file::Form;
 use nvir::compiler::StageOptions;
@@ -182,7 +180,7 @@ impl Page {
         let sides = self.sides()?;
         match sides.iter().find_map(|s| s.error.clone()) {
             Some(found) => Err(Failed::Found(found)),
-            None => Ok(page::html(&data::json(&sides, &self.version, None), None)),
+            None => Ok(page::whole(&data::json(&sides, &self.version, None), None)),
         }
     }
 

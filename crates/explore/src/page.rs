@@ -1,65 +1,83 @@
-//! The page around its data: one file with style and script in it.
+//! The page around its data, as a file or served.
 
+use crate::{Page, data};
+use nvir_page::{Parts, Served, Site, html};
 use serde_json::Value;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
-const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
 const SCRIPTS: [&str; 4] =
     [include_str!("model.js"), include_str!("list.js"), include_str!("graph.js"), include_str!("page.js")];
 
-/// The whole page. With a nonce, its script is marked with it, for a server whose policy lets no other script run.
-pub(crate) fn html(data: &Value, nonce: Option<&str>) -> String {
+/// The whole page.
+pub(crate) fn whole(data: &Value, nonce: Option<&str>) -> String {
     let title = data["title"].as_str().unwrap_or_default();
-    let scripts = SCRIPTS.concat();
-    let parts = [
-        ("{{title}}", escaped(title)),
-        ("{{style}}", STYLE.to_string()),
-        ("{{data}}", in_script(&data.to_string())),
-        ("{{nonce}}", nonce.map_or(String::new(), |n| format!(" nonce=\"{n}\""))),
-        ("{{script}}", scripts),
-    ];
-    // Each part once and in order, so that nothing in a part is taken for a mark.
-    let mut out = String::new();
-    let mut rest = PAGE;
-    for (mark, text) in parts {
-        if let Some((before, after)) = rest.split_once(mark) {
-            out += before;
-            out += &text;
-            rest = after;
-        }
+    let (style, body) = (include_str!("page.css"), include_str!("body.html"));
+    html(&Parts { title, style, body, data, scripts: &SCRIPTS }, nonce)
+}
+
+/// A page that is served: `version` is a number that grows with each new page, which the page asks for.
+pub struct Server {
+    server: nvir_page::Server,
+    current: Arc<Current>,
+}
+
+struct Current(Mutex<(u64, Served)>);
+
+impl Current {
+    fn get(&self) -> (u64, Served) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-    out + rest
 }
 
-/// JSON as it may stand in a script element: nothing in it ends the element or begins a comment.
-fn in_script(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+impl Site for Current {
+    fn page(&self) -> Served {
+        self.get().1
+    }
+
+    fn answer(&self, path: &str, _: &str) -> Option<Result<String, String>> {
+        (path == "version").then(|| Ok(self.get().0.to_string()))
+    }
 }
 
-/// Text as it may stand in HTML.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// The page, or what is wrong with its input as a page.
+fn served(page: &Page, version: u64) -> Served {
+    let value = match page.sides() {
+        Ok(sides) => data::json(&sides, &page.version, Some(version)),
+        Err(e) => data::nothing(&page.subject.path, &e.text(), &page.version, version),
+    };
+    Served::new(|nonce| whole(&value, Some(nonce)))
+}
+
+impl Server {
+    /// Begins to serve a page to this machine's browsers on a port; 0 is one that is free. It ends
+    /// with the process.
+    ///
+    /// # Errors
+    /// The port cannot be had.
+    pub fn start(page: &Page, port: u16) -> io::Result<Server> {
+        let current = Arc::new(Current(Mutex::new((1, served(page, 1)))));
+        Ok(Server { server: nvir_page::Server::start(current.clone(), port)?, current })
+    }
+
+    /// Where the page is.
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Makes the page again; browsers that show it load the new one.
+    pub fn update(&self, page: &Page) {
+        let version = self.current.get().0 + 1;
+        let next = served(page, version);
+        *self.current.0.lock().unwrap_or_else(PoisonError::into_inner) = (version, next);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn no_text_leaves_its_place() {
-        let title = "</title><script>alert(1)</script>{{data}}";
-        let data = serde_json::json!({"title": title, "sources": [{"lines": ["</script><!--<script>", "\u{2028}"]}]});
-        let html = super::html(&data, None);
-        assert_eq!(html.matches("</script>").count(), 2, "its own two");
-        assert!(!html.contains("alert(1)</script>"));
-        assert!(!html.contains('\u{2028}'));
-        let start = html.find("id=\"data\">").expect("the element") + "id=\"data\">".len();
-        let end = start + html[start..].find("</script>").expect("its end");
-        let back: serde_json::Value = serde_json::from_str(&html[start..end]).expect("JSON");
-        assert_eq!(back, data);
-    }
-
-    #[test]
     fn it_needs_nothing_else() {
-        let html = super::html(&serde_json::json!({"title": "k"}), Some("0a1b"));
+        let html = super::whole(&serde_json::json!({"title": "k"}), Some("0a1b"));
         // Places in the page itself.
         let html = html
             .replace("url(#", "")

@@ -1,10 +1,12 @@
 //! What engines share: memory, time, the limit of work, and whoever watches.
 
 use crate::Memory;
-use crate::frames::Frames;
+use crate::engine::registers::Registers;
+use crate::frames::{Drawn, Frames};
 use crate::log::Log;
 pub(crate) use crate::result::EngineResult;
 use crate::shader::Launcher;
+use crate::watch::{Done, Moment, Watching, What};
 use nvir_base::Chip;
 use nvir_emu::Note;
 use std::fmt;
@@ -66,6 +68,7 @@ pub(crate) struct Device {
     pub launcher: Launcher,
     pub log: Option<Log>,
     pub frames: Option<Frames>,
+    pub watch: Option<Watching>,
     /// What methods wrote in this submission, if somebody asked.
     pub written: Option<Vec<Written>>,
     /// What executes.
@@ -129,6 +132,7 @@ impl Device {
             launcher,
             log: None,
             frames: None,
+            watch: None,
             written: None,
             place: MethodLocation::default(),
             found: Vec::new(),
@@ -137,6 +141,23 @@ impl Device {
             moved: 0,
             work: WORK_LIMIT,
         }
+    }
+
+    /// Executes a command of which nothing inside is looked at, for whoever looks on.
+    pub(crate) fn command(
+        &mut self,
+        registers: &Registers,
+        what: impl Fn() -> What,
+        targets: impl Fn() -> Vec<Drawn>,
+        execute: impl FnOnce(&mut Device) -> EngineResult,
+    ) -> EngineResult {
+        let Some(mut watch) = self.watch.take() else { return execute(self) };
+        let place = self.place;
+        watch.begin(Moment { place, memory: &self.memory, registers }, what(), targets());
+        let result = execute(self);
+        watch.end(Moment { place, memory: &self.memory, registers }, what(), Vec::new(), &Done::default());
+        self.watch = Some(watch);
+        result
     }
 
     /// A new submission has `limit` units.

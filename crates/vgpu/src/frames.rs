@@ -5,12 +5,12 @@
 
 use crate::Memory;
 use crate::image::surface::Words;
-use crate::image::surface_format::{SurfaceFormat, zeta_values};
+use crate::image::surface_format::{Raw, SurfaceFormat, color_name, zeta_values};
 use crate::image::texels::Surface;
 use nvir_hw::format::color::Color;
 use nvir_hw::format::zeta::Zeta;
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Who is told of frames.
@@ -71,7 +71,11 @@ impl Frame {
 }
 
 impl Picture {
-    fn write(&self, to: File) -> io::Result<()> {
+    /// Writes it as PNG.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write(&self, to: impl Write) -> io::Result<()> {
         let (color, depth, bytes) = match &self.pixels {
             Pixels::Rgba8(all) => (png::ColorType::Rgba, png::BitDepth::Eight, all.as_flattened().to_vec()),
             Pixels::Gray8(all) => (png::ColorType::Grayscale, png::BitDepth::Eight, all.clone()),
@@ -154,46 +158,173 @@ impl Frames {
 }
 
 impl Drawn {
-    /// The pictures of all layers that lie in memory.
-    fn pictures(&self, number: u32, memory: &Memory) -> Vec<Picture> {
-        let bytes = match self.format {
+    /// Bytes of a texel.
+    fn bytes(&self) -> usize {
+        match self.format {
             TargetFormat::Color(color) => color.format.bytes() as usize,
             TargetFormat::Zeta(zeta) => zeta.bytes(),
-        };
-        let width = if self.words.linear { self.words.width / bytes as u32 } else { self.words.width };
-        let size = [width >> self.grid.0, self.words.height >> self.grid.1];
-        let layers = self.words.layers.clamp(1, MAX_LAYERS);
-        let mut pictures = Vec::new();
-        for layer in 0..layers {
-            let Ok((address, level, z)) = self.words.level(layer + self.base_layer, bytes as u64) else {
-                continue;
-            };
-            let Some(words) = memory.words_from(address) else { continue };
-            let surface = Surface::new(words, level, z, bytes, self.grid);
-            if !surface.fits() || size.contains(&0) {
-                continue;
-            }
-            let suffix = if layers > 1 { format!("-layer{layer}") } else { String::new() };
-            for (what, pixels) in self.pixels(&surface, size) {
-                let name = format!("{number}-{what}{suffix}");
-                pictures.push(Picture { name, width: size[0], height: size[1], pixels });
-            }
         }
-        pictures
     }
 
-    /// What there is to see of a layer.
-    fn pixels(&self, surface: &Surface<'_>, size: [u32; 2]) -> Vec<(&'static str, Pixels)> {
+    /// Pixels in x and y.
+    fn size(&self) -> [u32; 2] {
+        let width = if self.words.linear { self.words.width / self.bytes() as u32 } else { self.words.width };
+        [width >> self.grid.0, self.words.height >> self.grid.1]
+    }
+
+    /// A layer as it is in memory, if it lies there.
+    fn layer(&self, number: u32, memory: &Memory) -> Option<Layer> {
+        let (bytes, size) = (self.bytes(), self.size());
+        let (address, level, z) = self.words.level(number + self.base_layer, bytes as u64).ok()?;
+        let surface = Surface::new(memory.words_from(address)?, level, z, bytes, self.grid);
+        if !surface.fits() || size.contains(&0) {
+            return None;
+        }
+        let samples = 1 << (self.grid.0 + self.grid.1);
+        let mut texels = Vec::with_capacity(size[0] as usize * size[1] as usize * samples as usize);
+        for y in 0..size[1] {
+            for x in 0..size[0] {
+                texels.extend((0..samples).map(|n| surface.load(surface.sample(x, y, n))));
+            }
+        }
+        Some(Layer { number, size, format: self.format, samples: samples as usize, texels })
+    }
+
+    /// All layers that lie in memory.
+    fn layers(&self, memory: &Memory) -> impl Iterator<Item = Layer> {
+        (0..self.words.layers.clamp(1, MAX_LAYERS)).filter_map(|number| self.layer(number, memory))
+    }
+
+    /// The pictures of all layers that lie in memory.
+    fn pictures(&self, number: u32, memory: &Memory) -> Vec<Picture> {
+        let several = self.words.layers > 1;
+        let pictures = self.layers(memory).flat_map(|layer| {
+            let suffix = if several { format!("-layer{}", layer.number) } else { String::new() };
+            let whole = [0, 0, layer.size[0], layer.size[1]];
+            let [width, height] = layer.size;
+            layer.pixels(whole, self.top).into_iter().map(move |(what, pixels)| Picture {
+                name: format!("{number}-{what}{suffix}"),
+                width,
+                height,
+                pixels,
+            })
+        });
+        pictures.collect()
+    }
+}
+
+/// A target of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Target(pub(crate) Drawn);
+
+/// Two are the same if all of their memory is, and its format.
+impl PartialEq for Target {
+    fn eq(&self, other: &Target) -> bool {
+        let what = |t: &Target| (t.0.words, t.0.base_layer, t.0.format, t.0.grid);
+        what(self) == what(other)
+    }
+}
+
+impl Target {
+    /// The format's name.
+    pub fn format(&self) -> String {
+        match self.0.format {
+            TargetFormat::Color(color) => color_name(color),
+            TargetFormat::Zeta(zeta) => format!("{zeta:?}").to_lowercase(),
+        }
+    }
+
+    /// Whether it is a depth buffer.
+    pub fn is_depth(&self) -> bool {
+        matches!(self.0.format, TargetFormat::Zeta(_))
+    }
+
+    /// The GPU address.
+    pub fn address(&self) -> u64 {
+        self.0.words.address
+    }
+
+    /// Pixels in x and y.
+    pub fn size(&self) -> [u32; 2] {
+        self.0.size()
+    }
+
+    /// Samples of a pixel.
+    pub fn samples(&self) -> u32 {
+        1 << (self.0.grid.0 + self.0.grid.1)
+    }
+
+    /// Whether the last row in memory is the top one.
+    pub fn is_upwards(&self) -> bool {
+        self.0.top == Top::LastRow
+    }
+
+    /// What it holds, layer by layer.
+    pub fn layers(&self, memory: &Memory) -> Vec<Layer> {
+        self.0.layers(memory).collect()
+    }
+}
+
+/// What a layer of a target holds.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// Counted from the target's first.
+    pub number: u32,
+    /// Pixels in x and y.
+    pub size: [u32; 2],
+    format: TargetFormat,
+    /// Of a pixel.
+    samples: usize,
+    /// Of all pixels, row by row as in memory, all samples of each.
+    texels: Vec<Raw>,
+}
+
+impl Layer {
+    /// The pixels that are not as before: x and y of the first, and one behind the last.
+    pub fn changed(&self, before: &Layer) -> Option<[u32; 4]> {
+        if (self.size, self.samples) != (before.size, before.samples) {
+            return Some([0, 0, self.size[0], self.size[1]]);
+        }
+        let row = self.size[0] as usize * self.samples;
+        let mut found: Option<[u32; 4]> = None;
+        for (y, (new, old)) in (0..).zip(self.texels.chunks(row).zip(before.texels.chunks(row))) {
+            if new == old {
+                continue;
+            }
+            let differs = |(a, b): (&Raw, &Raw)| a != b;
+            let first = new.iter().zip(old).position(differs).unwrap_or(0) / self.samples;
+            let last = new.iter().zip(old).rposition(differs).unwrap_or(0) / self.samples;
+            let [x0, y0, x1, _] = found.unwrap_or([first as u32, y, 0, 0]);
+            found = Some([x0.min(first as u32), y0, x1.max(last as u32 + 1), y + 1]);
+        }
+        found
+    }
+
+    /// What there is to see of a rectangle, row by row as in memory: `color`, or `depth` and `stencil`.
+    pub fn pictures(&self, [x0, y0, x1, y1]: [u32; 4]) -> Vec<Picture> {
+        let (width, height) = (x1 - x0, y1 - y0);
+        let pixels = self.pixels([x0, y0, x1, y1], Top::FirstRow);
+        pixels
+            .into_iter()
+            .map(|(what, pixels)| Picture { name: what.into(), width, height, pixels })
+            .collect()
+    }
+
+    fn texel(&self, x: u32, y: u32, sample: usize) -> Raw {
+        self.texels[(y as usize * self.size[0] as usize + x as usize) * self.samples + sample]
+    }
+
+    /// What there is to see of a rectangle.
+    fn pixels(&self, rect: [u32; 4], top: Top) -> Vec<(&'static str, Pixels)> {
         match self.format {
             // Stored values are shown, which screens take for sRGB.
             TargetFormat::Color(color) => {
                 let format = SurfaceFormat::from(Color { srgb: false, ..color });
-                let samples = 1 << (self.grid.0 + self.grid.1);
-                let pixels = self.each(size, |x, y| color_of(surface, &format, samples, [x, y]));
+                let pixels = each(rect, top, |x, y| self.color(&format, x, y));
                 vec![("color", Pixels::Rgba8(pixels))]
             }
             TargetFormat::Zeta(zeta) => {
-                let values = self.each(size, |x, y| zeta_values(zeta, surface.load(surface.sample(x, y, 0))));
+                let values = each(rect, top, |x, y| zeta_values(zeta, self.texel(x, y, 0)));
                 let depths = values.iter().map(|v| (v.0.clamp(0.0, 1.0) * 65535.0).round() as u16).collect();
                 let mut all = vec![("depth", Pixels::Gray16(depths))];
                 if let Some(stencils) = values.iter().map(|v| v.1).collect() {
@@ -204,26 +335,26 @@ impl Drawn {
         }
     }
 
-    /// A value of each pixel, the top row first.
-    fn each<T>(&self, [width, height]: [u32; 2], value: impl Fn(u32, u32) -> T) -> Vec<T> {
-        let row = |y: u32| match self.top {
-            Top::FirstRow => y,
-            Top::LastRow => height - 1 - y,
-        };
-        (0..height).flat_map(|y| (0..width).map(move |x| (x, row(y)))).map(|(x, y)| value(x, y)).collect()
+    /// A pixel's colour in eight bits.
+    fn color(&self, format: &SurfaceFormat, x: u32, y: u32) -> [u8; 4] {
+        let sample = |n: usize| format.unpack(self.texel(x, y, n));
+        if format.is_integer() {
+            let top = if format.is_signed() { i32::MAX as u32 } else { u32::MAX };
+            return sample(0).map(|v| if v > top { 0 } else { v.min(255) as u8 });
+        }
+        let mut sum = [0f32; 4];
+        for n in 0..self.samples {
+            sum.iter_mut().zip(sample(n)).for_each(|(s, v)| *s += f32::from_bits(v).clamp(0.0, 1.0));
+        }
+        sum.map(|s| (s / self.samples as f32 * 255.0).round() as u8)
     }
 }
 
-/// A pixel's colour in eight bits.
-fn color_of(surface: &Surface<'_>, format: &SurfaceFormat, samples: u32, [x, y]: [u32; 2]) -> [u8; 4] {
-    let sample = |n: u32| format.unpack(surface.load(surface.sample(x, y, n)));
-    if format.is_integer() {
-        let top = if format.is_signed() { i32::MAX as u32 } else { u32::MAX };
-        return sample(0).map(|v| if v > top { 0 } else { v.min(255) as u8 });
-    }
-    let mut sum = [0f32; 4];
-    for n in 0..samples {
-        sum.iter_mut().zip(sample(n)).for_each(|(s, v)| *s += f32::from_bits(v).clamp(0.0, 1.0));
-    }
-    sum.map(|s| (s / samples as f32 * 255.0).round() as u8)
+/// A value of each pixel of a rectangle, the top row first.
+fn each<T>([x0, y0, x1, y1]: [u32; 4], top: Top, value: impl Fn(u32, u32) -> T) -> Vec<T> {
+    let row = |y: u32| match top {
+        Top::FirstRow => y,
+        Top::LastRow => y1 - 1 - (y - y0),
+    };
+    (y0..y1).flat_map(|y| (x0..x1).map(move |x| (x, row(y)))).map(|(x, y)| value(x, y)).collect()
 }

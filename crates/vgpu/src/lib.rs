@@ -26,6 +26,7 @@ pub mod replay;
 mod result;
 pub mod shader;
 pub mod trace;
+pub mod watch;
 
 pub use device::{MethodLocation, WriteKind, Written};
 pub use engine::{compute, registers};

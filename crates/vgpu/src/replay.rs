@@ -103,6 +103,8 @@ pub struct Options {
     pub on_frame: Option<crate::frames::OnFrame>,
     /// See `on_frame`.
     pub frame: Option<u64>,
+    /// See [`Config::watch`].
+    pub watch: Option<Box<dyn crate::watch::Watch>>,
     /// See [`Config::work_limit`]; `None`: the card's own.
     pub work_limit: Option<u64>,
     /// Instructions of warps that a launch may execute; `None`: the card's own.
@@ -120,6 +122,7 @@ impl Default for Options {
             log: None,
             on_frame: None,
             frame: None,
+            watch: None,
             work_limit: None,
             step_limit: None,
             memory_limit: 16 << 30,
@@ -176,6 +179,7 @@ pub fn replay<R: BufRead>(
     config.log = options.log;
     config.on_frame = options.on_frame;
     config.frame = options.frame;
+    config.watch = options.watch;
     config.vram_bytes = options.memory_limit;
     config.gart_bytes = options.memory_limit;
     config.work_limit = options.work_limit.unwrap_or(config.work_limit);

@@ -5,6 +5,7 @@ use crate::device::{Device, EngineResult};
 use crate::engine::query::Release;
 use crate::engine::registers::Registers;
 use crate::image::transfer::{self, Blocks, ImageOperand};
+use crate::watch::What;
 use nvir_hw::method::copy::*;
 use nvir_hw::word::{CopyExec, CopySwizzle};
 
@@ -78,7 +79,9 @@ fn rectangle(device: &mut Device, r: &Registers, how: CopyExec) -> EngineResult 
     let from = side(r, how.src_linear(), SRC_ADDRESS_HIGH, SRC_PITCH, SRC_BLOCK_DIMENSIONS, element)?;
     let to = side(r, how.dst_linear(), DST_ADDRESS_HIGH, DST_PITCH, DST_BLOCK_DIMENSIONS, element)?;
     let rows = if how.lines() { r.get(Y_COUNT) } else { 1 };
-    transfer::copy(device, &from, &to, u64::from(r.get(X_COUNT)) * element, rows.into())
+    let bytes = u64::from(r.get(X_COUNT)) * element;
+    let what = || What::Copy(transfer::describe(&from, &to, bytes, rows.into()));
+    device.command(r, what, Vec::new, |device| transfer::copy(device, &from, &to, bytes, rows.into()))
 }
 
 /// Bytes of an element whose components stay where they are.

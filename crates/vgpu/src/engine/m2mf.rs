@@ -6,6 +6,7 @@ use crate::engine::registers::Registers;
 use crate::engine::upload::Inline;
 use crate::engine::{Engine, condition};
 use crate::image::transfer::{self, Blocks, ImageOperand};
+use crate::watch::What;
 use nvir_hw::method::m2mf::*;
 use nvir_hw::word::{M2mfExec, RELEASE};
 
@@ -81,6 +82,7 @@ fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> EngineResult
         return inline.begin(device, to, (line, lines), release);
     }
     let from = side(r, how.linear_in(), OFFSET_IN_HIGH, PITCH_IN, TILING_MODE_IN, TILING_POSITION_IN_X)?;
-    transfer::copy(device, &from, &to, line.into(), lines.into())?;
+    let what = || What::Copy(transfer::describe(&from, &to, line.into(), lines.into()));
+    device.command(r, what, Vec::new, |d| transfer::copy(d, &from, &to, line.into(), lines.into()))?;
     release.map_or(Ok(()), |release| release.write(device))
 }

@@ -8,6 +8,7 @@ use crate::frames::{Frames, OnFrame};
 use crate::log::Log;
 use crate::shader::{KernelProfile, Launcher};
 use crate::trace::Recorder;
+use crate::watch::{Watch, Watching};
 use crate::{Backing, Error, ErrorKind};
 use nvir_base::Chip;
 use std::fmt;
@@ -43,6 +44,8 @@ pub struct Config {
     pub on_frame: Option<OnFrame>,
     /// The only frame that is wanted, counted from 1; `None`: all.
     pub frame: Option<u64>,
+    /// Looks on.
+    pub watch: Option<Box<dyn Watch>>,
 }
 
 impl Config {
@@ -61,6 +64,7 @@ impl Config {
             on_fault: None,
             on_frame: None,
             frame: None,
+            watch: None,
         }
     }
 }
@@ -100,6 +104,7 @@ impl Gpu {
         let mut device = Device::new(config.chip, Launcher::new(config.launch), config.clock);
         device.log = config.log.map(Log::new);
         device.frames = config.on_frame.map(|tell| Frames::new(tell, config.frame));
+        device.watch = config.watch.map(Watching::new);
         let recorder = config.trace.map(|to| Recorder::new(to, config.chip));
         let mut card = Card::new(
             device,

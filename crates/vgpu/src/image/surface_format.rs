@@ -265,6 +265,27 @@ pub(crate) fn zeta_values(format: Zeta, [low, high, ..]: Raw) -> (f32, Option<u8
     }
 }
 
+/// A format by its channels from the lowest bit on.
+pub(crate) fn color_name(color: Color) -> String {
+    let layout = color.format;
+    let order = if layout.bgra { "bgra" } else { "rgba" };
+    let last = match color.alpha {
+        Alpha::Plain => 'a',
+        Alpha::Ignored => 'x',
+        Alpha::Only => return format!("a{}", layout.bits[0]),
+    };
+    let channels =
+        order.chars().map(|c| if c == 'a' { last } else { c }).zip(layout.bits).filter(|c| c.1 != 0);
+    let bits = layout.bits[0];
+    let name: String = if layout.bits.iter().all(|&b| b == bits || b == 0) {
+        channels.map(|c| c.0).collect::<String>() + &bits.to_string()
+    } else {
+        channels.map(|(c, bits)| format!("{c}{bits}")).collect()
+    };
+    let kind = if color.srgb { "srgb".into() } else { format!("{:?}", layout.kind).to_lowercase() };
+    format!("{name}_{kind}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,6 +295,13 @@ mod tests {
         let mut out = vec![0; c.bytes()];
         c.encode(channels.map(f32::to_bits), &mut out);
         out
+    }
+
+    #[test]
+    fn formats_have_names() {
+        let name = |code| color_name(Color::from_code(code).unwrap());
+        assert_eq!([0xd5, 0xd0, 0xe8, 0xf7].map(name), ["rgba8_unorm", "bgra8_srgb", "b5g6r5_unorm", "a8"]);
+        assert_eq!([0xc3, 0xe6, 0xdf].map(name), ["rgbx32_float", "bgrx8_unorm", "b10g10r10a2_unorm"]);
     }
 
     #[test]

@@ -90,6 +90,17 @@ impl ImageOperand {
     }
 }
 
+/// A copy in words.
+pub(crate) fn describe(from: &ImageOperand, to: &ImageOperand, bytes: u64, rows: u64) -> String {
+    let side = |side: &ImageOperand| match side {
+        ImageOperand::Pitch { address, .. } => format!("{address:#x}"),
+        ImageOperand::Blocks { address, z, x, y, .. } => {
+            format!("the image at {address:#x}, byte {x} of row {y} of slice {z}")
+        }
+    };
+    format!("{rows} rows of {bytes} bytes from {} to {}", side(from), side(to))
+}
+
 /// A row of a block-linear image whose bytes all lie in one buffer.
 struct Line<'a> {
     /// From the row's first byte on.

@@ -5,6 +5,7 @@
 //! what it finds at 0x7c. Source: Mesa 22.3.6's code for these shaders, and that its results agree with llvmpipe's. All three are
 //! linear over the window: a plane each, computed once for a triangle.
 
+use super::Interface;
 use super::attributes::{AttributeBuffer, Defaults, Slots, WORDS};
 use nvir_base::stage::attribute;
 use nvir_isa::header::{Header, Interpolation};
@@ -309,6 +310,32 @@ impl Fragments {
             plane += 1;
         }
         number
+    }
+
+    /// What a program reads at a point of a triangle, by the addresses of its inputs: perspective ones divided.
+    pub fn inputs(&self, interface: &Interface, triangle: u32, [x, y]: [f64; 2]) -> Vec<(u32, u32)> {
+        let shared = self.shared(triangle);
+        let inputs = interface.fragment_inputs();
+        let value = |address: u32, kind: Interpolation| {
+            let word = address as usize / 4;
+            let plane = |plane: &Plane| (plane.at(x, y) as f32).to_bits();
+            match address {
+                attribute::POSITION => (x as f32).to_bits(),
+                attribute::POSITION_Y => (y as f32).to_bits(),
+                attribute::POSITION_Z => plane(&shared.depth),
+                attribute::POSITION_W => plane(&shared.inverse_w),
+                attribute::PRIMITIVE_ID => shared.id,
+                attribute::LAYER => shared.layer,
+                attribute::VIEWPORT_INDEX => shared.viewport,
+                _ if inputs.planes[word] == NONE => self.flat(triangle, inputs.words[word]),
+                _ if kind == Interpolation::Perspective => {
+                    let plane = self.plane(triangle, inputs.planes[word]);
+                    ((plane.at(x, y) / shared.inverse_w.at(x, y)) as f32).to_bits()
+                }
+                _ => plane(self.plane(triangle, inputs.planes[word])),
+            }
+        };
+        declared(&interface.header).map(|(address, kind)| (address, value(address, kind))).collect()
     }
 
     /// Whether quads name triangles that there are, and those are for inputs of this many words.

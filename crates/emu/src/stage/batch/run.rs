@@ -57,6 +57,10 @@ impl Interface {
             header,
         }
     }
+
+    pub(super) fn fragment_inputs(&self) -> &Inputs {
+        &self.fragment_inputs
+    }
 }
 
 /// A stage of a draw: code with all that it reads but its input. Constants are those at the time when it was made; textures and

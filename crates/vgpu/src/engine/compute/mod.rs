@@ -17,6 +17,7 @@ use super::{Engine, constants, query};
 use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::shader::{Bindings, Failure, Kernel, Launcher, Tables, bind_banks};
+use crate::watch::What;
 use nvir_base::Chip;
 use nvir_emu::{self as emu, Launch, Program};
 use nvir_hw::method::query::QUERY_GET;
@@ -51,7 +52,20 @@ impl Compute {
         Ok(())
     }
 
-    fn launch(&mut self, device: &mut Device) -> EngineResult {
+    fn launch(&self, device: &mut Device) -> EngineResult {
+        let what = match device.watch.is_some() {
+            true => describe(device, &self.state),
+            false => String::new(),
+        };
+        device.command(
+            &self.state.regs,
+            || What::Launch(what.clone()),
+            Vec::new,
+            |device| self.execute(device),
+        )
+    }
+
+    fn execute(&self, device: &mut Device) -> EngineResult {
         device.charge(work::LAUNCH)?;
         device.log_launch();
         let Device { chip, memory, launcher, log, .. } = device;
@@ -96,6 +110,18 @@ impl Engine for Compute {
         }
         constants::data(device, &mut self.state.regs, words)?;
         Ok(true)
+    }
+}
+
+/// A launch in words.
+fn describe(device: &Device, state: &State) -> String {
+    let request = match device.chip {
+        Chip::Gf100 => Ok(fermi::request(state)),
+        Chip::Gk104 | Chip::Gk110 => kepler::request(state, &device.memory),
+    };
+    match request {
+        Ok(r) => format!("{:#x}, grid {:?}, block {:?}", r.address(), r.grid, r.block),
+        Err(why) => why,
     }
 }
 

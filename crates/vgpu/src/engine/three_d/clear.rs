@@ -5,13 +5,51 @@ use super::regs::{Target, View};
 use super::target;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
-use crate::frames::TargetFormat;
+use crate::frames::{Drawn, TargetFormat};
 use crate::image::surface_format::{SurfaceFormat, zeta_texel};
 use crate::image::transfer;
 use nvir_hw::format::zeta::Zeta;
 use nvir_hw::method::three_d::*;
 use nvir_hw::word::ClearBuffers;
 use std::ops::Range;
+
+/// The targets that CLEAR_BUFFERS names.
+pub(super) fn targets(r: &Registers) -> Vec<Drawn> {
+    let (view, what) = (View(r), ClearBuffers::from_bits(r.get(CLEAR_BUFFERS)));
+    let color = view.target(what.target() % RT_FORMAT.count);
+    let format = SurfaceFormat::from_code(color.format).filter(|_| what.channels() != 0);
+    let color = format.map(|f| target::drawn(view, &color, TargetFormat::Color(f.color())));
+    let zeta = view.zeta();
+    let format = Zeta::from_code(zeta.format).filter(|_| what.depth() || what.stencil());
+    color.into_iter().chain(format.map(|f| target::drawn(view, &zeta, TargetFormat::Zeta(f)))).collect()
+}
+
+/// What it does, in words.
+pub(super) fn describe(r: &Registers) -> String {
+    let what = ClearBuffers::from_bits(r.get(CLEAR_BUFFERS));
+    let mut parts = Vec::new();
+    if what.channels() != 0 {
+        let value = [0, 1, 2, 3].map(|i| f32::from_bits(r.get(CLEAR_COLOR.at(i))));
+        parts.push(format!("color {} to {value:?}", what.target()));
+    }
+    if what.depth() {
+        parts.push(format!("depth to {}", f32::from_bits(r.get(CLEAR_DEPTH))));
+    }
+    if what.stencil() {
+        parts.push(format!("stencil to {}", r.get(CLEAR_STENCIL) as u8));
+    }
+    if what.layer() != 0 {
+        parts.push(format!("of layer {}", what.layer()));
+    }
+    parts.join(", ")
+}
+
+/// Tells whoever wants frames of a target.
+fn note(device: &mut Device, target: Drawn) {
+    if let Some(frames) = &mut device.frames {
+        frames.note(target);
+    }
+}
 
 /// CLEAR_BUFFERS.
 pub(super) fn clear(device: &mut Device, r: &Registers) -> EngineResult {
@@ -40,7 +78,7 @@ fn color(device: &mut Device, r: &Registers, what: ClearBuffers) -> EngineResult
     }
     let format = SurfaceFormat::from_code(bound.format)
         .ok_or_else(|| format!("render target format {:#x}", bound.format))?;
-    target::note(device, View(r), &bound, TargetFormat::Color(format.color()));
+    note(device, target::drawn(View(r), &bound, TargetFormat::Color(format.color())));
     let mut texel = vec![0; format.bytes()];
     format.encode([0, 1, 2, 3].map(|i| r.get(CLEAR_COLOR.at(i))), &mut texel);
     let mask = format.mask([0, 1, 2, 3].map(|n| what.channels() >> n & 1 != 0));
@@ -54,7 +92,7 @@ fn depth(device: &mut Device, r: &Registers, what: ClearBuffers) -> EngineResult
     }
     let format =
         Zeta::from_code(bound.format).ok_or_else(|| format!("depth buffer format {:#x}", bound.format))?;
-    target::note(device, View(r), &bound, TargetFormat::Zeta(format));
+    note(device, target::drawn(View(r), &bound, TargetFormat::Zeta(format)));
     let depth = what.depth().then(|| f32::from_bits(r.get(CLEAR_DEPTH)));
     let stencil = what.stencil().then(|| r.get(CLEAR_STENCIL) as u8);
     let (texel, mask) = zeta_texel(format, depth, stencil);

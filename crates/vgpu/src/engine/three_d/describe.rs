@@ -1,94 +1,180 @@
-//! What the log says of a draw's state: what is on, by the values that its registers mean.
+//! What is told of a draw's state: what is on, by the values that its registers mean.
 
-use super::raster::{Cull, PolygonMode, SampleAt};
+use super::fetch;
+use super::raster::{Cull, PolygonMode, Rect, SampleAt};
 use super::regs::{Target, View};
-use nvir_hw::format::color::{Alpha, Color};
+use crate::engine::registers::Registers;
+use crate::image::surface_format::color_name;
+use crate::watch::Field;
+use nvir_base::stage::attribute::GENERIC;
+use nvir_emu::stage::batch::Slots;
+use nvir_hw::format::color::Color;
+use nvir_hw::format::vertex::{Attribute, Type, bits};
 use nvir_hw::format::zeta::Zeta;
-use std::fmt::Write;
+use nvir_hw::method::three_d::*;
+use nvir_hw::word::ArrayFetch;
+
+/// A group of fields that is being told.
+struct Group<'f> {
+    name: String,
+    fields: &'f mut Vec<Field>,
+}
+
+impl Group<'_> {
+    fn push(&mut self, name: &'static str, value: String, said: Option<String>) {
+        self.fields.push(Field { group: self.name.clone(), name, value, said });
+    }
+
+    /// What a line of the log leaves out.
+    fn quiet(&mut self, name: &'static str, value: impl ToString) {
+        self.push(name, value.to_string(), None);
+    }
+
+    /// What a line of the log says as it is.
+    fn plain(&mut self, name: &'static str, value: String) {
+        self.push(name, value.clone(), Some(value));
+    }
+
+    /// What a line of the log says with its name, if it is on.
+    fn named(&mut self, name: &'static str, value: Option<String>) {
+        let said = value.as_ref().map(|v| format!("{name} {v}"));
+        self.push(name, value.unwrap_or_else(|| "off".into()), said);
+    }
+}
 
 /// State of a draw, in lines.
-pub(super) fn state(view: View<'_>) -> Vec<String> {
-    let mut lines = Vec::new();
+pub(super) fn lines(view: View<'_>) -> Vec<String> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for Field { group, said, .. } in state(view) {
+        let Some(said) = said else { continue };
+        match lines.last_mut().filter(|l| l.0 == group) {
+            Some((_, line)) => *line += &format!(", {said}"),
+            None => lines.push((group, said)),
+        }
+    }
+    lines.into_iter().map(|(group, line)| format!("{group}: {line}")).collect()
+}
+
+/// State of a draw, field by field.
+pub(super) fn state(view: View<'_>) -> Vec<Field> {
+    let mut fields = Vec::new();
     for (n, target) in view.targets() {
         let Some(color) = Color::from_code(target.format) else { continue };
-        let mut line = format!("color {n}: {}", place(&target, &color_name(color), color.format.bytes()));
+        let mut group = Group { name: format!("color {n}"), fields: &mut fields };
+        group.plain("target", place(&target, &color_name(color), color.format.bytes()));
         match view.color(n, color) {
-            Err(why) => line += &format!(", {why}"),
+            Err(why) => group.plain("error", why),
             Ok(state) => {
+                let blend = state.blend.map(|b| format!("{} alpha {}", b.color, b.alpha));
+                group.named("blend", blend);
                 if let Some(b) = state.blend {
-                    let _ = write!(line, ", blend {} alpha {}", b.color, b.alpha);
+                    group.quiet("blend constant", format!("{:?}", b.constant));
                 }
-                if let Some(logic) = state.logic {
-                    let _ = write!(line, ", {logic:?}");
-                }
-                if state.mask != [true; 4] {
-                    let names = "rgba".chars().zip(state.mask).filter(|c| c.1).map(|c| c.0);
-                    let _ = write!(line, ", writes {}", names.collect::<String>());
-                }
+                let logic = state.logic.map(|l| format!("{l:?}"));
+                group.push("logic", logic.clone().unwrap_or_else(|| "off".into()), logic);
+                let written = "rgba".chars().zip(state.mask).filter(|c| c.1).map(|c| c.0).collect::<String>();
+                let said = (state.mask != [true; 4]).then(|| format!("writes {written}"));
+                group.push("writes", written, said);
             }
         }
-        lines.push(line);
     }
-    lines.extend(depth(view));
-    lines.extend(raster(view));
-    lines
+    depth(view, &mut fields);
+    raster(view, &mut fields);
+    fields
+}
+
+/// Where the attributes come from that a program reads.
+pub(super) fn arrays(r: &Registers, slots: &Slots) -> Vec<Field> {
+    let mut fields = Vec::new();
+    for i in 0..fetch::ATTRIBUTES as u32 {
+        if [0, 4, 8, 12].iter().all(|c| slots.slot(GENERIC + 16 * i + c).is_none()) {
+            continue;
+        }
+        let attribute = Attribute::from_bits(r.get(VERTEX_ATTRIB_FORMAT.at(i)));
+        let mut group = Group { name: format!("attribute {i}"), fields: &mut fields };
+        let a = attribute.array();
+        let fetch = ArrayFetch::from_bits(r.get(VERTEX_ARRAY_FETCH.at(a)));
+        if attribute.constant() || !fetch.enable() {
+            group.quiet("source", if attribute.constant() { "a constant" } else { "nothing is bound" });
+            continue;
+        }
+        group.quiet("source", format!("array {a} at {:#x}", r.address(VERTEX_ARRAY_START_HIGH.at(a))));
+        group.quiet("ends at", format!("{:#x}", r.address(VERTEX_ARRAY_LIMIT_HIGH.at(a))));
+        group.quiet("stride", fetch.stride());
+        group.quiet("offset", attribute.offset());
+        let bits = bits(attribute.size()).map_or("?".into(), |b| format!("{b:?} bits"));
+        let ty = Type::from_code(attribute.ty()).map_or("?".into(), |t| format!("{t:?}").to_lowercase());
+        group.quiet("format", format!("{ty} {bits}{}", if attribute.bgra() { ", blue first" } else { "" }));
+        if r.get(VERTEX_ARRAY_PER_INSTANCE.at(a)) & 1 != 0 {
+            group.quiet("instances for each element", r.get(VERTEX_ARRAY_DIVISOR.at(a)));
+        }
+    }
+    fields
 }
 
 /// The depth buffer and its tests.
-fn depth(view: View<'_>) -> Option<String> {
+fn depth(view: View<'_>, fields: &mut Vec<Field>) {
     let target = view.zeta();
-    let format = Zeta::from_code(target.format).filter(|_| view.uses_zeta())?;
-    let mut line =
-        format!("depth: {}", place(&target, &format!("{format:?}").to_lowercase(), format.bytes() as u32));
-    match view.depth_stencil() {
-        Err(why) => line += &format!(", {why}"),
-        Ok(state) => {
-            if let Some(test) = state.depth {
-                let _ = write!(line, ", test {:?}{}", test.func, if test.write { ", writes" } else { "" });
-            }
-            if let Some([near, far]) = state.bounds {
-                let _ = write!(line, ", bounds {near}..{far}");
-            }
-            if let Some([front, back]) = state.stencil {
-                let _ = write!(line, ", stencil {front:?}");
-                if back != front {
-                    let _ = write!(line, ", of back faces {back:?}");
-                }
-            }
-        }
+    let Some(format) = Zeta::from_code(target.format).filter(|_| view.uses_zeta()) else { return };
+    let mut group = Group { name: "depth".into(), fields };
+    group.plain("target", place(&target, &format!("{format:?}").to_lowercase(), format.bytes() as u32));
+    let state = match view.depth_stencil() {
+        Err(why) => return group.plain("error", why),
+        Ok(state) => state,
+    };
+    group
+        .named("test", state.depth.map(|t| format!("{:?}{}", t.func, if t.write { ", writes" } else { "" })));
+    group.named("bounds", state.bounds.map(|[near, far]| format!("{near}..{far}")));
+    group.named("stencil", state.stencil.map(|[front, _]| format!("{front:?}")));
+    if let Some([_, back]) = state.stencil.filter(|[front, back]| front != back) {
+        group.push("stencil of back faces", format!("{back:?}"), Some(format!("of back faces {back:?}")));
     }
-    Some(line)
 }
 
 /// Viewport, scissors and what decides which pixels are covered.
-fn raster(view: View<'_>) -> Option<String> {
-    let state = view.raster(0, super::raster::Rect::ALL, None).ok()?;
+fn raster(view: View<'_>, fields: &mut Vec<Field>) {
+    let Ok(state) = view.raster(0, Rect::ALL, None) else { return };
+    let mut group = Group { name: "raster".into(), fields };
     let [[x0, x1], [y0, y1]] = [state.rect.x, state.rect.y];
-    let mut line = format!("raster: pixels ({x0}, {y0}) to ({x1}, {y1}), front {:?}", state.front_face);
-    if state.cull != Cull::Nothing {
-        let _ = write!(line, ", culls {:?}", state.cull);
-    }
-    if state.polygon != [PolygonMode::Fill; 2] {
-        let _ = write!(line, ", polygons {:?}", state.polygon);
-    }
-    if state.offset.point || state.offset.line || state.offset.fill {
-        let _ = write!(line, ", offset {} + {} units", state.offset.factor, state.offset.units);
-    }
+    let pixels = format!("({x0}, {y0}) to ({x1}, {y1})");
+    let said = Some(format!("pixels {pixels}"));
+    group.push("pixels", pixels, said);
+    let front = format!("{:?}", state.front_face);
+    group.push("front", front.clone(), Some(format!("front {front}")));
+    let cull = format!("{:?}", state.cull);
+    let said = (state.cull != Cull::Nothing).then(|| format!("culls {cull}"));
+    group.push("culls", cull, said);
+    let polygons = format!("{:?}", state.polygon);
+    let said = (state.polygon != [PolygonMode::Fill; 2]).then(|| format!("polygons {polygons}"));
+    group.push("polygons", polygons, said);
+    let on = state.offset.point || state.offset.line || state.offset.fill;
+    let offset = on.then(|| format!("{} + {} units", state.offset.factor, state.offset.units));
+    group.named("offset", offset);
     if state.polygon_stipple.is_some() || state.line.stipple.is_some() {
-        line += ", stippled";
+        group.push("stipple", "on".into(), Some("stippled".into()));
     }
-    if state.samples.at == SampleAt::Samples && state.samples.count > 1 {
-        let _ = write!(line, ", {} samples, mask {:x?}", state.samples.count, state.samples.mask);
-    }
-    if let Some(windows) = state.windows {
-        let _ = write!(line, ", windows {:?}", windows.mode);
-    }
-    if let Ok(Some(test)) = view.alpha_test() {
-        let _ = write!(line, ", alpha {:?} {}", test.func, test.reference);
-    }
-    Some(line)
+    let samples = &state.samples;
+    let said = (samples.at == SampleAt::Samples && samples.count > 1)
+        .then(|| format!("{} samples, mask {:x?}", samples.count, samples.mask));
+    group.push("samples", said.clone().unwrap_or_else(|| "1".into()), said);
+    group.named("windows", state.windows.as_ref().map(|w| format!("{:?}", w.mode)));
+    let alpha = view.alpha_test().ok().flatten().map(|t| format!("{:?} {}", t.func, t.reference));
+    group.named("alpha", alpha);
+    let float = |at: u32| f32::from_bits(view.0.get(at));
+    let three = |x: f32, y: f32, z: f32| format!("({x}, {y}, {z})");
+    group.quiet(
+        "viewport scale",
+        three(float(VIEWPORT_SCALE_X.at(0)), float(VIEWPORT_SCALE_Y.at(0)), float(VIEWPORT_SCALE_Z.at(0))),
+    );
+    group.quiet(
+        "viewport translation",
+        three(
+            float(VIEWPORT_TRANSLATE_X.at(0)),
+            float(VIEWPORT_TRANSLATE_Y.at(0)),
+            float(VIEWPORT_TRANSLATE_Z.at(0)),
+        ),
+    );
 }
-
 /// Size, layers and address of a target.
 fn place(target: &Target, format: &str, bytes: u32) -> String {
     let words = &target.words;
@@ -98,37 +184,4 @@ fn place(target: &Target, format: &str, bytes: u32) -> String {
         (count, first) => format!(", layers {first} to {}", first + count.max(1) - 1),
     };
     format!("{format} {width}x{} at {:#x}{layers}", words.height, words.address)
-}
-
-/// A format by its channels from the lowest bit on.
-fn color_name(color: Color) -> String {
-    let layout = color.format;
-    let order = if layout.bgra { "bgra" } else { "rgba" };
-    let last = match color.alpha {
-        Alpha::Plain => 'a',
-        Alpha::Ignored => 'x',
-        Alpha::Only => return format!("a{}", layout.bits[0]),
-    };
-    let channels =
-        order.chars().map(|c| if c == 'a' { last } else { c }).zip(layout.bits).filter(|c| c.1 != 0);
-    let bits = layout.bits[0];
-    let name: String = if layout.bits.iter().all(|&b| b == bits || b == 0) {
-        channels.map(|c| c.0).collect::<String>() + &bits.to_string()
-    } else {
-        channels.map(|(c, bits)| format!("{c}{bits}")).collect()
-    };
-    let kind = if color.srgb { "srgb".into() } else { format!("{:?}", layout.kind).to_lowercase() };
-    format!("{name}_{kind}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formats_have_names() {
-        let name = |code| color_name(Color::from_code(code).unwrap());
-        assert_eq!([0xd5, 0xd0, 0xe8, 0xf7].map(name), ["rgba8_unorm", "bgra8_srgb", "b5g6r5_unorm", "a8"]);
-        assert_eq!([0xc3, 0xe6, 0xdf].map(name), ["rgbx32_float", "bgrx8_unorm", "b10g10r10a2_unorm"]);
-    }
 }

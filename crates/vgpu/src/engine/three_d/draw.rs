@@ -7,6 +7,7 @@ use super::assemble::{Adjacent, Assembler, MAX_PENDING, Primitives, Topology};
 use super::bindings::{self, Program, Slot};
 use super::describe;
 use super::fetch::{Bytes, Plan, Vertex};
+use super::query::Counters;
 use super::regs::View;
 use super::state::{Sequence, State};
 use super::{ThreeD, pipeline, target};
@@ -14,6 +15,7 @@ use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::condition;
 use crate::shader::DrawProfile;
+use crate::watch::{Done, Moment, Ran, What};
 use nvir_emu::stage::batch::{AttributeBuffer, Defaults};
 use nvir_emu::{Fault, FaultKind, Note, Place};
 use nvir_hw::method::condition::COND_ADDRESS_HIGH;
@@ -148,6 +150,16 @@ impl ThreeD {
         scratch.primitives.clear();
         scratch.shaded_before = 0;
         scratch.cache.clear();
+        if let Some(watch) = &mut device.watch {
+            let rasterizes = regs.get(RASTERIZE_ENABLE) & 1 != 0;
+            let targets = if rasterizes { target::all_drawn(View(regs)) } else { Vec::new() };
+            let what = What::Draw { topology: topology.name(), instance: self.instance };
+            watch.begin(
+                Moment { place: device.place, memory: &device.memory, registers: regs },
+                what,
+                targets,
+            );
+        }
         self.sequence = Some(Sequence {
             topology,
             instance: self.instance,
@@ -169,6 +181,7 @@ impl ThreeD {
         sequence.assembler.end(&mut self.scratch.primitives);
         self.shade(device, &sequence)?;
         self.log(device, &sequence);
+        self.tell(device, &sequence);
         let done = self.counters.since(&sequence.before);
         device.launcher.ended(&DrawProfile {
             number: self.draws,
@@ -179,6 +192,41 @@ impl ThreeD {
             instructions: done.instructions,
         });
         Ok(())
+    }
+
+    /// Tells who looks on that a draw has ended.
+    fn tell(&self, device: &mut Device, sequence: &Sequence) {
+        let Some(watch) = &mut device.watch else { return };
+        let regs = &self.state.regs;
+        let done = self.counters.since(&sequence.before);
+        let before = &sequence.before;
+        let counts = vec![
+            ("vertices", done.vertices),
+            ("primitives", done.primitives),
+            ("primitives clipped or culled", {
+                let clipped = |c: &Counters| c.clipper_in - c.clipper_out;
+                clipped(&self.counters) - clipped(before)
+            }),
+            ("primitives rasterised", self.counters.clipper_out - before.clipper_out),
+            ("vertex invocations", self.counters.vertex_invocations - before.vertex_invocations),
+            ("control invocations", self.counters.control_invocations - before.control_invocations),
+            ("evaluation invocations", self.counters.eval_invocations - before.eval_invocations),
+            ("geometry invocations", self.counters.geometry_invocations - before.geometry_invocations),
+            ("fragments", done.fragment_invocations),
+        ];
+        let programs = self.pipeline.programs().map(|p| Ran {
+            stage: p.slot.stage(),
+            address: p.address,
+            entry: p.entry,
+            program: p.code.clone(),
+            instructions: done.instructions[p.slot.binding()],
+        });
+        let programs = programs.filter(|p| p.instructions > 0).collect();
+        let what = What::Draw { topology: sequence.topology.name(), instance: sequence.instance };
+        let mut state = describe::arrays(regs, &sequence.slots);
+        state.extend(describe::state(View(regs)));
+        let moment = Moment { place: device.place, memory: &device.memory, registers: regs };
+        watch.end(moment, what, state, &Done { counts, programs });
     }
 
     /// A line of a draw that has ended.
@@ -201,7 +249,7 @@ impl ThreeD {
             done.fragment_invocations,
             programs.collect::<String>()
         ));
-        describe::state(View(regs)).into_iter().for_each(|line| log.line(format_args!("  {line}")));
+        describe::lines(View(regs)).into_iter().for_each(|line| log.line(format_args!("  {line}")));
     }
 
     /// The sequence that a draw method belongs to; none: nothing is drawn.

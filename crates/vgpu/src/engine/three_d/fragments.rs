@@ -9,6 +9,8 @@ use super::pipeline::{Draw, Stages};
 use super::raster::{self, Kind, Outcome, Rasterizer, Varying};
 use super::regs::View;
 use super::target::Targets;
+use super::watched::{self, Probe};
+use crate::device::EngineResult;
 use crate::shader::Failure;
 use nvir_base::stage::attribute;
 use nvir_emu::stage::batch::{self, AttributeBuffer, Input, Plane, Results, Slots};
@@ -168,7 +170,8 @@ impl Back {
                 self.shade(stages, setup, source)?;
                 rasterizer.resume(&mut self.batch);
             }
-            if self.batch.quads.len() >= BATCH || self.batch.shapes.len() >= BATCH {
+            let wanted = stages.watch.as_ref().is_some_and(|w| watched::touches(&self.batch, &w.wanted));
+            if wanted || self.batch.quads.len() >= BATCH || self.batch.shapes.len() >= BATCH {
                 self.shade(stages, setup, source)?;
             }
         }
@@ -197,12 +200,36 @@ impl Back {
         }
         let (view, state, targets) = (setup.view, &setup.state, &setup.targets);
         let work = Work { view, state, targets, batch, places };
+        let wanted = stages.watch.as_ref().map(|w| &w.wanted).filter(|w| watched::touches(batch, w));
+        let probe = wanted.map(|wanted| Probe::new(&work, wanted)).transpose()?;
         stages.counters.fragment_invocations += output.prepare(&work, fragments)?;
         stages.run(Slot::Fragment, &Input::Quads(fragments), results)?;
         let passed = output.write(&work, fragments, &results.fragments)?;
         stages.counters.samples += if view.counts_samples() { passed } else { 0 };
+        if let Some(probe) = probe {
+            stages.tell(probe, &work, fragments, output, results)?;
+        }
         batch.clear();
         Ok(())
+    }
+}
+
+impl Stages<'_> {
+    /// Tells who looks on of the fragments of a batch that ran last.
+    fn tell(
+        &mut self,
+        probe: Probe,
+        work: &Work<'_, '_>,
+        fragments: &batch::Fragments,
+        output: &Output,
+        results: &Results,
+    ) -> EngineResult {
+        let (Some(watch), Some(program)) = (&mut self.watch, &self.programs[Slot::Fragment.binding()]) else {
+            return Ok(());
+        };
+        let launch = self.launches[Slot::Fragment.binding()].saturating_sub(1);
+        let with = (output, &results.fragments);
+        probe.tell(work, (program, fragments), with, launch, |fragment| watch.who.fragment(fragment))
     }
 }
 

@@ -26,11 +26,13 @@ mod rop;
 mod state;
 mod target;
 mod tessellator;
+mod watched;
 
 use super::registers::Registers;
 use super::upload::Inline;
 use super::{Engine, condition, constants, query as reports};
 use crate::device::{Device, EngineResult};
+use crate::watch::What;
 use draw::Scratch;
 use feedback::Feedback;
 use nvir_base::Chip;
@@ -97,7 +99,8 @@ impl ThreeD {
             VB_ELEMENT_U32 => return self.draw_inline(device, &[value], 1),
             DRAW_TFB_BYTES => return self.draw_feedback(device, value),
             CLEAR_BUFFERS if condition::holds(device, regs, COND_ADDRESS_HIGH)? => {
-                return clear::clear(device, regs);
+                let what = || What::Clear(clear::describe(regs));
+                return device.command(regs, what, || clear::targets(regs), |d| clear::clear(d, regs));
             }
             CLEAR_BUFFERS => return Ok(()),
             COUNTER_RESET => {

@@ -56,6 +56,8 @@ pub(super) struct Output {
     origins: Vec<u32>,
     /// The samples of it that are written.
     covers: Vec<[u8; 4]>,
+    /// The samples of it that come to the tests behind the program.
+    tested: Vec<[u8; 4]>,
     /// Samples that passed before the program ran, where they are tested then.
     passed_early: u64,
 }
@@ -83,7 +85,7 @@ pub(super) struct Work<'a, 'm> {
 const ONE: f32 = 1.0;
 
 impl<'m> Work<'_, 'm> {
-    fn shape(&self, quad: &raster::Quad) -> (&Shape, Place) {
+    pub(super) fn shape(&self, quad: &raster::Quad) -> (&Shape, Place) {
         (&self.batch.shapes[quad.shape as usize], self.places[quad.shape as usize])
     }
 
@@ -107,6 +109,23 @@ impl<'m> Work<'_, 'm> {
 }
 
 impl Output {
+    /// The program's quads that are of one of the rasteriser's.
+    pub(super) fn of(&self, origin: u32) -> impl Iterator<Item = usize> {
+        // They are in the order of their origins.
+        let first = self.origins.partition_point(|&o| o < origin);
+        (first..self.origins.len()).take_while(move |&k| self.origins[k] == origin)
+    }
+
+    /// The samples that are written of the program's quad `k`.
+    pub(super) fn written(&self, k: usize) -> [u8; 4] {
+        self.covers[k]
+    }
+
+    /// The samples that discards and masks leave of it.
+    pub(super) fn tested(&self, k: usize) -> [u8; 4] {
+        self.tested[k]
+    }
+
     /// Gives the program its quads. How many pixels it runs for.
     pub(super) fn prepare(&mut self, work: &Work<'_, '_>, fragments: &mut Fragments) -> EngineResult<u64> {
         self.origins.clear();
@@ -175,6 +194,7 @@ impl Output {
         let mut layer = None;
         let mut covers = std::mem::take(&mut self.covers);
         covers.clear();
+        self.tested.clear();
         for (k, (&origin, ran)) in self.origins.iter().zip(&fragments.quads).enumerate() {
             let live = results.live(k);
             let mut cover: [u8; 4] =
@@ -183,6 +203,7 @@ impl Output {
                 cover.iter_mut().zip(mask).for_each(|(c, m)| *c &= *m as u8);
             }
             self.alpha(state, results, k, &mut cover);
+            self.tested.push(cover);
             if late && cover != [0; 4] {
                 let quad = &work.batch.quads[origin as usize];
                 let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;

@@ -16,6 +16,7 @@ use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
 use crate::shader::{Failure, Launcher, Tables};
+use crate::watch::{Vertices, Watching};
 use nvir_emu::stage::batch::{self, AttributeBuffer, Bound, Defaults, DomainPoint, Input, Results, Slots};
 use nvir_hw::method::three_d::*;
 use nvir_isa::header;
@@ -61,6 +62,8 @@ pub(super) struct Pipeline {
     defaults: Option<(u32, Defaults)>,
     /// The programs of the draw before.
     programs: [Option<Program>; 5],
+    /// A draw, and the launches of its stages so far.
+    launched: (u64, [u32; 5]),
 }
 
 /// The stages of a draw, bound.
@@ -72,6 +75,9 @@ pub(super) struct Stages<'a> {
     pub counters: &'a mut Counters,
     pub feedback: &'a mut Feedback,
     pub defaults: &'a Defaults,
+    pub watch: Option<&'a mut Watching>,
+    /// Launches of each stage in the draw.
+    pub launches: &'a mut [u32; 5],
 }
 
 impl Stages<'_> {
@@ -90,6 +96,10 @@ impl Stages<'_> {
         let n = slot.binding();
         let (Some(program), Some(bound)) = (&self.programs[n], &self.bound[n]) else { return Ok(()) };
         self.launcher.launched(&program.kernel(), &program.code);
+        self.launches[n] += 1;
+        if let Some(watch) = &mut self.watch {
+            watch.who.runs(slot.stage());
+        }
         let what = (program.address, 1);
         let counts = self.launcher.run(&program.code, what, |how| bound.run(input, results, how))?;
         self.counters.instructions[n] += counts.threads;
@@ -98,6 +108,11 @@ impl Stages<'_> {
 }
 
 impl Pipeline {
+    /// The programs of the last draw.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.programs.iter().flatten()
+    }
+
     /// The vertex program of the draw before.
     pub(super) fn vertex_program(&mut self) -> Option<Program> {
         self.programs[Slot::Vertex.binding()].take()
@@ -134,7 +149,7 @@ impl Pipeline {
             self.defaults = Some((word, View(regs).defaults()));
         }
         let chip = device.chip;
-        let Device { memory, launcher, found, .. } = device;
+        let Device { memory, launcher, found, watch, .. } = device;
         let memory: &Memory = memory;
         let tables: [Tables<'_>; 5] = std::array::from_fn(|i| Tables::new(chip, regs, &bindings[i]));
         let mut launches = [const { None }; 5];
@@ -145,7 +160,8 @@ impl Pipeline {
                 *launch = Some(bound);
             }
         }
-        let Pipeline { defaults, vertex, .. } = self;
+        let Pipeline { defaults, vertex, launched, .. } = self;
+        let mut counts = if launched.0 == draw.number { launched.1 } else { [0; 5] };
         let defaults = defaults.take().map(|d| d.1).unwrap_or_else(Defaults::zero);
         let state = batch::State {
             flat_shade: View(regs).flat_shade(),
@@ -164,10 +180,13 @@ impl Pipeline {
             counters,
             feedback,
             defaults: &defaults,
+            watch: watch.as_mut(),
+            launches: &mut counts,
         };
         let mut vertices = std::mem::take(vertex);
         let result = stages.run(Slot::Vertex, &Input::Vertices(batch.inputs), &mut vertices).and_then(|()| {
             stages.counters.vertex_invocations += (batch.inputs.len() - batch.again) as u64;
+            stages.show(Slot::Vertex, Some(batch.inputs), &vertices.vertices, batch.primitives, false);
             if patches {
                 self.tessellate(&mut stages, draw, &vertices.vertices, batch.primitives)
             } else {
@@ -180,6 +199,7 @@ impl Pipeline {
                 )
             }
         });
+        self.launched = (draw.number, counts);
         self.vertex = vertices;
         self.programs.clone_from(&programs);
         self.defaults = Some((word, defaults));
@@ -365,11 +385,33 @@ impl Pipeline {
         if stream != 0 || draw.state.regs.get(RASTERIZE_ENABLE) & 1 == 0 {
             return Ok(());
         }
+        let last = stages.last();
+        stages.show(last, None, vertices, primitives, true);
         self.back.draw(stages, draw, &mut Source { vertices, primitives, shape })
     }
 }
 
 impl Stages<'_> {
+    /// The last stage before the rasteriser.
+    fn last(&self) -> Slot {
+        let all = [Slot::Geometry, Slot::TessEval];
+        all.into_iter().find(|&slot| self.program(slot).is_some()).unwrap_or(Slot::Vertex)
+    }
+
+    /// Shows who looks on what a stage has made of a batch.
+    fn show(
+        &mut self,
+        slot: Slot,
+        inputs: Option<&AttributeBuffer>,
+        outputs: &AttributeBuffer,
+        primitives: &Primitives,
+        last: bool,
+    ) {
+        let Some(watch) = &mut self.watch else { return };
+        let (size, primitives) = (primitives.size, &primitives.vertices);
+        watch.who.vertices(&Vertices { stage: slot.stage(), inputs, outputs, size, primitives, last });
+    }
+
     /// Writes primitives of a stream to the buffers of transform feedback.
     fn write_feedback(
         &mut self,

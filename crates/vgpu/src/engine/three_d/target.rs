@@ -7,6 +7,7 @@ use super::rop::depth_stencil::{DepthStencil, Depths};
 use crate::Memory;
 use crate::device::{Device, EngineResult};
 use crate::frames::{Drawn, TargetFormat};
+use crate::image::surface_format::zeta_values;
 use crate::image::texels::Surface;
 use nvir_hw::format::color::Color;
 use nvir_hw::format::zeta::Zeta;
@@ -47,26 +48,26 @@ pub(super) struct Layer<'m> {
     zeta: Option<Surface<'m>>,
 }
 
-/// Tells whoever wants to see what is drawn that something is drawn into a target.
-pub(super) fn note(device: &mut Device, view: View<'_>, target: &regs::Target, format: TargetFormat) {
-    let Some(frames) = &mut device.frames else { return };
+/// A target as whoever looks on sees it.
+pub(super) fn drawn(view: View<'_>, target: &regs::Target, format: TargetFormat) -> Drawn {
     let (words, base_layer) = (target.words, target.base_layer);
-    frames.note(Drawn { words, base_layer, format, grid: view.samples().grid, top: view.top() });
+    Drawn { words, base_layer, format, grid: view.samples().grid, top: view.top() }
 }
 
-/// The same of all targets that are bound.
-pub(super) fn note_all(device: &mut Device, view: View<'_>) {
-    if device.frames.is_none() {
-        return;
-    }
-    for (_, target) in view.targets() {
-        if let Some(color) = Color::from_code(target.format) {
-            note(device, view, &target, TargetFormat::Color(color));
-        }
-    }
+/// All targets that are bound.
+pub(super) fn all_drawn(view: View<'_>) -> Vec<Drawn> {
+    let colors = view.targets().filter_map(|(_, target)| {
+        Some(drawn(view, &target, TargetFormat::Color(Color::from_code(target.format)?)))
+    });
     let zeta = view.zeta();
-    if let Some(format) = Zeta::from_code(zeta.format).filter(|_| view.uses_zeta()) {
-        note(device, view, &zeta, TargetFormat::Zeta(format));
+    let format = Zeta::from_code(zeta.format).filter(|_| view.uses_zeta());
+    colors.chain(format.map(|format| drawn(view, &zeta, TargetFormat::Zeta(format)))).collect()
+}
+
+/// Tells whoever wants to see what is drawn that something is drawn into all of them.
+pub(super) fn note_all(device: &mut Device, view: View<'_>) {
+    if let Some(frames) = &mut device.frames {
+        all_drawn(view).into_iter().for_each(|target| frames.note(target));
     }
 }
 
@@ -153,6 +154,13 @@ impl<'m> Targets<'m> {
             }
             _ => cover,
         }
+    }
+
+    /// Depth and stencil of the first sample of a pixel.
+    pub(super) fn zeta_at(&self, layer: &Layer<'m>, [x, y]: [u32; 2]) -> Option<[u32; 4]> {
+        let (zeta, surface) = (self.zeta.as_ref()?, layer.zeta.as_ref()?);
+        let (depth, stencil) = zeta_values(zeta.format, surface.load(surface.sample(x, y, 0)));
+        Some([depth.to_bits(), stencil.unwrap_or(0).into(), 0, 0])
     }
 
     /// Whether there is anything to test or to write of depth and stencil.

@@ -1,12 +1,13 @@
 //! The 2D engine 902d: blits with scaling and format conversion.
 
-use crate::image::surface_format::SurfaceFormat;
 mod operation;
 
 use super::{Engine, condition};
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
+use crate::image::surface_format::{SurfaceFormat, color_name};
 use crate::image::transfer::{self, Blocks, ImageOperand};
+use crate::watch::What;
 use nvir_emu::Channels;
 use nvir_hw::method::two_d::*;
 use nvir_hw::word::BlitControl;
@@ -30,7 +31,10 @@ impl Engine for TwoD {
         let draws = matches!(method, DRAW_POINT16 | SIFC_DATA)
             || DRAW_POINT32_X.index(method).or(DRAW_POINT32_Y.index(method)).is_some();
         match method {
-            BLIT_SRC_Y_INT if condition::holds(device, &self.0, COND_ADDRESS_HIGH)? => blit(device, &self.0),
+            BLIT_SRC_Y_INT if condition::holds(device, &self.0, COND_ADDRESS_HIGH)? => {
+                let r = &self.0;
+                device.command(r, || What::Blit(describe(r)), Vec::new, |device| blit(device, r))
+            }
             _ if draws => Err("drawing in 2D is not implemented".into()),
             _ => Ok(()),
         }
@@ -107,6 +111,18 @@ impl Axis {
         let inside = first >= 0 && first + i128::from(count) <= i128::from(self.size);
         (self.step == 1 << 32 && inside).then_some(first as i64)
     }
+}
+
+/// A blit in words.
+fn describe(r: &Registers) -> String {
+    let end = |first: u32| {
+        let at = |method: u32| r.get(first + (method - SRC_FORMAT));
+        let format = SurfaceFormat::from_code(r.get(first)).map_or("?".into(), |f| color_name(f.color()));
+        let address = r.address(first + (SRC_ADDRESS_HIGH - SRC_FORMAT));
+        format!("{format} {}x{} at {address:#x}", at(SRC_WIDTH), at(SRC_HEIGHT))
+    };
+    let [x, y, w, h] = [BLIT_DST_X, BLIT_DST_Y, BLIT_DST_W, BLIT_DST_H].map(|at| r.get(at));
+    format!("{} to ({x}, {y}), {w}x{h}, of {}", end(SRC_FORMAT), end(DST_FORMAT))
 }
 
 fn blit(device: &mut Device, r: &Registers) -> EngineResult {

@@ -71,6 +71,11 @@ impl ColorTarget {
         ColorTarget { format, clamp, way, mask: (mask != format.mask_words([true; 4])).then_some(mask) }
     }
 
+    /// Red, green, blue, alpha of a texel, as numbers.
+    pub(crate) fn channels(&self, texel: Raw) -> [u32; 4] {
+        self.format.unpack(texel)
+    }
+
     /// Whether it never changes the target.
     pub(crate) fn writes_nothing(&self) -> bool {
         self.way == Way::None

@@ -1,18 +1,17 @@
 //! The page by HTTP, for this machine alone.
 //!
-//! Addresses begin with a token that only who started the server knows: `/TOKEN/` is the page, `/TOKEN/version` a number that grows
-//! with each new page, which the page asks for. Everything else is refused, and so is a request that names another host: a page
-//! of somebody else that finds the port by chance learns nothing.
+//! Addresses begin with a token that only who started the server knows: `/TOKEN/` is the page, and what else there is the site
+//! says. Everything else is refused, and so is a request that names another host: a page of somebody else that finds the port by
+//! chance learns nothing.
 //!
 //! A thread a request, and no more than [`MOST`] of them; a request that takes longer than [`PATIENCE`] or is longer than
 //! [`LONGEST`] bytes is dropped.
 
-use crate::{Page, data, page};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Requests at once.
@@ -22,23 +21,28 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a request's head.
 const LONGEST: usize = 8 << 10;
 
-/// The page as it is now.
-struct Current {
-    version: u64,
-    html: String,
-    /// Marks the page's own script.
-    nonce: String,
+/// What is served.
+pub trait Site: Send + Sync {
+    /// The page as it is now.
+    fn page(&self) -> Served;
+    /// What is at another path behind the token, with the text behind its `?`; `None`: nothing. An error is told as text.
+    fn answer(&self, path: &str, query: &str) -> Option<Result<String, String>>;
 }
 
-impl Current {
-    /// The page, or what is wrong with its input as a page.
-    fn new(page: &Page, version: u64) -> Current {
-        let value = match page.sides() {
-            Ok(sides) => data::json(&sides, &page.version, Some(version)),
-            Err(e) => data::nothing(&page.subject.path, &e.text(), &page.version, version),
-        };
+/// A page for a server.
+#[derive(Clone)]
+pub struct Served {
+    /// All of it.
+    pub html: Arc<str>,
+    /// Marks its own script.
+    pub nonce: Arc<str>,
+}
+
+impl Served {
+    /// The page that `html` makes with a new nonce.
+    pub fn new(html: impl FnOnce(&str) -> String) -> Served {
         let nonce = token();
-        Current { version, html: page::html(&value, Some(&nonce)), nonce }
+        Served { html: html(&nonce).into(), nonce: nonce.into() }
     }
 
     /// What the page may load and run: its own style and script, and this server's answers.
@@ -57,7 +61,7 @@ pub struct Server(Arc<Shared>);
 struct Shared {
     port: u16,
     token: String,
-    current: Mutex<Current>,
+    site: Arc<dyn Site>,
     busy: AtomicUsize,
 }
 
@@ -77,16 +81,15 @@ fn token() -> String {
 }
 
 impl Server {
-    /// Begins to serve a page to this machine's browsers on a port; 0 is one that is free. It ends
+    /// Begins to serve a site to this machine's browsers on a port; 0 is one that is free. It ends
     /// with the process.
     ///
     /// # Errors
     /// The port cannot be had.
-    pub fn start(page: &Page, port: u16) -> io::Result<Server> {
+    pub fn start(site: Arc<dyn Site>, port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let port = listener.local_addr()?.port();
-        let current = Mutex::new(Current::new(page, 1));
-        let shared = Arc::new(Shared { port, token: token(), current, busy: AtomicUsize::new(0) });
+        let shared = Arc::new(Shared { port, token: token(), site, busy: AtomicUsize::new(0) });
         let answering = shared.clone();
         std::thread::spawn(move || answering.listen(&listener));
         Ok(Server(shared))
@@ -95,13 +98,6 @@ impl Server {
     /// Where the page is.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.0.port, self.0.token)
-    }
-
-    /// Makes the page again; browsers that show it load the new one.
-    pub fn update(&self, page: &Page) {
-        let version = self.0.current().version + 1;
-        let next = Current::new(page, version);
-        *self.0.current() = next;
     }
 }
 
@@ -133,10 +129,6 @@ fn plain(status: &'static str) -> Answer {
 }
 
 impl Shared {
-    fn current(&self) -> std::sync::MutexGuard<'_, Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn listen(self: &Arc<Shared>, listener: &TcpListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else {
@@ -185,7 +177,8 @@ impl Shared {
             |host: &str| ["127.0.0.1", "localhost"].iter().any(|n| host == format!("{n}:{}", self.port));
         let known =
             hosts.map(|(_, host)| ours(host.trim())).fold(None, |all, one| Some(all.unwrap_or(true) && one));
-        let mut parts = path.split('?').next().unwrap_or_default()[1..].splitn(2, '/');
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let mut parts = path[1..].splitn(2, '/');
         if !same(parts.next().unwrap_or_default(), &self.token) || known == Some(false) {
             return plain("403 Forbidden");
         }
@@ -194,12 +187,16 @@ impl Shared {
         }
         match parts.next() {
             Some("") => {
-                let page = self.current();
+                let page = self.site.page();
                 let (kind, policy) = ("text/html; charset=utf-8", page.policy());
-                Answer { status: "200 OK", kind, policy, body: page.html.clone() }
+                Answer { status: "200 OK", kind, policy, body: page.html.to_string() }
             }
-            Some("version") => text("200 OK", self.current().version.to_string()),
-            _ => plain("404 Not Found"),
+            Some(path) => match self.site.answer(path, query) {
+                Some(Ok(body)) => text("200 OK", body),
+                Some(Err(why)) => text("422 Unprocessable Content", why),
+                None => plain("404 Not Found"),
+            },
+            None => plain("404 Not Found"),
         }
     }
 }
@@ -262,8 +259,17 @@ mod tests {
     use super::*;
 
     fn status(head: &str) -> String {
-        let current = Mutex::new(Current { version: 7, html: "the page".into(), nonce: "2c".into() });
-        let s = Shared { port: 80, token: "0a1b".into(), current, busy: AtomicUsize::new(0) };
+        struct One;
+        impl Site for One {
+            fn page(&self) -> Served {
+                Served::new(|_| "the page".into())
+            }
+
+            fn answer(&self, path: &str, query: &str) -> Option<Result<String, String>> {
+                (path == "version").then(|| if query == "bad" { Err("why".into()) } else { Ok("7".into()) })
+            }
+        }
+        let s = Shared { port: 80, token: "0a1b".into(), site: Arc::new(One), busy: AtomicUsize::new(0) };
         s.reply(head).status[..3].to_string()
     }
 
@@ -273,6 +279,7 @@ mod tests {
             ("GET /0a1b/ HTTP/1.1", "200"),
             ("GET /0a1b/?x HTTP/1.1\r\nHost: localhost:80", "200"),
             ("GET /0a1b/version HTTP/1.0\r\nhost: 127.0.0.1:80", "200"),
+            ("GET /0a1b/version?bad HTTP/1.0", "422"),
             ("HEAD /0a1b/ HTTP/1.1", "200"),
             ("GET / HTTP/1.1", "403"),
             ("GET /0a1c/ HTTP/1.1", "403"),

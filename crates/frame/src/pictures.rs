@@ -1,0 +1,158 @@
+//! Targets over time: for each command the rectangle that it changes, as a picture.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use nvir_vgpu::Memory;
+use nvir_vgpu::frames::{Picture, Pixels};
+use nvir_vgpu::watch::{Layer, Target};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Targets that are followed, at most: of more, those that came first.
+const MAX_TARGETS: usize = 64;
+
+/// A target with what it held last.
+struct Followed {
+    target: Target,
+    /// By number.
+    layers: BTreeMap<u32, Layer>,
+    /// Whether it ever had an alpha that is not 1.
+    has_alpha: bool,
+    /// What there is to see of it.
+    planes: Vec<&'static str>,
+    /// The command after which it was looked at last.
+    seen: Option<u64>,
+}
+
+/// All targets of a recording.
+#[derive(Default)]
+pub(crate) struct Pictures {
+    all: Vec<Followed>,
+}
+
+/// When a patch comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Before the command: something else has changed the target.
+    Before,
+    After,
+}
+
+impl Pictures {
+    /// The number of a target.
+    pub(crate) fn number(&mut self, target: &Target) -> Option<usize> {
+        let known = self.all.iter().position(|f| f.target == *target);
+        if known.is_none() && self.all.len() < MAX_TARGETS {
+            self.all.push(Followed {
+                target: *target,
+                layers: BTreeMap::new(),
+                has_alpha: false,
+                planes: Vec::new(),
+                seen: None,
+            });
+            return Some(self.all.len() - 1);
+        }
+        // What is the top row is known by who draws.
+        let known = known?;
+        self.all[known].target = *target;
+        Some(known)
+    }
+
+    /// Every target's number.
+    pub(crate) fn numbers(&self) -> std::ops::Range<usize> {
+        0..self.all.len()
+    }
+
+    /// What of a target is not as it was when it was looked at last, at a command. `clean`: only commands have executed since then.
+    pub(crate) fn patches(
+        &mut self,
+        number: usize,
+        memory: &Memory,
+        (command, when, clean): (u64, When, bool),
+    ) -> Vec<Value> {
+        let followed = &mut self.all[number];
+        // Nobody has touched it since the command before.
+        if when == When::Before && clean && command > 0 && followed.seen == Some(command - 1) {
+            return Vec::new();
+        }
+        let mut patches = Vec::new();
+        for layer in followed.target.layers(memory) {
+            let before = followed.layers.get(&layer.number);
+            let rect = match before {
+                Some(before) => layer.changed(before),
+                None => Some([0, 0, layer.size[0], layer.size[1]]),
+            };
+            let Some(rect) = rect else { continue };
+            for picture in layer.pictures(rect) {
+                followed.planes(picture, |plane, picture| {
+                    patches.push(json!({
+                        "target": number,
+                        "layer": layer.number,
+                        "plane": plane,
+                        "before": when == When::Before,
+                        "at": [rect[0], rect[1]],
+                        "size": [picture.width, picture.height],
+                        "png": png(&picture),
+                    }));
+                });
+            }
+            followed.layers.insert(layer.number, layer);
+        }
+        if when == When::After {
+            followed.seen = Some(command);
+        }
+        patches
+    }
+
+    /// What targets there are.
+    pub(crate) fn json(&self) -> Value {
+        let each = self.all.iter().map(|f| {
+            json!({
+                "format": f.target.format(),
+                "address": format!("{:#x}", f.target.address()),
+                "size": f.target.size(),
+                "samples": f.target.samples(),
+                "layers": f.layers.keys().collect::<Vec<_>>(),
+                "upwards": f.target.is_upwards(),
+                "planes": f.planes,
+            })
+        });
+        Value::Array(each.collect())
+    }
+}
+
+impl Followed {
+    /// A picture by its planes: colour without alpha, alpha by itself where it is not 1.
+    fn planes(&mut self, picture: Picture, mut each: impl FnMut(&'static str, Picture)) {
+        let mut add = |planes: &mut Vec<&'static str>, name, picture| {
+            if !planes.contains(&name) {
+                planes.push(name);
+            }
+            each(name, picture);
+        };
+        let Picture { width, height, pixels, name } = picture;
+        let Pixels::Rgba8(all) = pixels else {
+            let plane = if name == "stencil" { "stencil" } else { "depth" };
+            return add(&mut self.planes, plane, Picture { name, width, height, pixels });
+        };
+        let opaque = Pixels::Rgba8(all.iter().map(|&[r, g, b, _]| [r, g, b, 255]).collect());
+        add(&mut self.planes, "color", Picture { name: "color".into(), width, height, pixels: opaque });
+        self.has_alpha |= all.iter().any(|c| c[3] != 255);
+        if self.has_alpha {
+            let alphas = Pixels::Gray8(all.iter().map(|c| c[3]).collect());
+            add(&mut self.planes, "alpha", Picture { name: "alpha".into(), width, height, pixels: alphas });
+        }
+    }
+}
+
+/// A picture in base 64.
+fn png(picture: &Picture) -> String {
+    let mut bytes = Vec::new();
+    // Writing to memory does not fail.
+    let _ = picture.write(&mut bytes);
+    base64(&bytes)
+}
+
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
