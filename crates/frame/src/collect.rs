@@ -121,13 +121,13 @@ impl Collected {
         let draws = matches!(seen.what, What::Draw { .. } | What::Clear(_));
         let written: Vec<usize> = match draws {
             true => seen.targets.iter().filter_map(|t| self.pictures.number(t)).collect(),
-            // What else writes may write anywhere.
-            false => self.pictures.numbers().collect(),
+            false => self.pictures.changed_by(done).collect(),
         };
         let mut patches = std::mem::take(&mut self.before);
         for &n in &written {
             patches.extend(self.pictures.patches(n, seen.memory, (seen.number, When::After, true)));
         }
+        self.pictures.passed(seen.number, &written);
         let (kind, title) = match &seen.what {
             What::Draw { topology, instance: 0 } => ("draw", bare(topology).to_string()),
             What::Draw { topology, instance } => ("draw", format!("{}, instance {instance}", bare(topology))),

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use nvir_vgpu::Memory;
 use nvir_vgpu::frames::{Picture, Pixels};
-use nvir_vgpu::watch::{Layer, Target};
+use nvir_vgpu::watch::{Done, Layer, Target};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -58,36 +58,47 @@ impl Pictures {
         Some(known)
     }
 
-    /// Every target's number.
-    pub(crate) fn numbers(&self) -> std::ops::Range<usize> {
-        0..self.all.len()
+    /// A command has ended that changed none but these targets: the others are still known.
+    pub(crate) fn passed(&mut self, command: u64, written: &[usize]) {
+        let others = self.all.iter_mut().enumerate().filter(|(n, _)| !written.contains(n));
+        let known = |f: &Followed| f.seen.is_some_and(|seen| seen + 1 == command);
+        others.filter(|(_, f)| known(f)).for_each(|(_, f)| f.seen = Some(command));
+    }
+
+    /// The targets that a command may have changed.
+    pub(crate) fn changed_by<'a>(&'a self, done: &'a Done) -> impl Iterator<Item = usize> + 'a {
+        (0..self.all.len()).filter(|&n| done.may_change(&self.all[n].target))
     }
 
     /// What of a target is not as it was when it was looked at last, at a command. `clean`: only commands have executed since then.
     pub(crate) fn patches(
         &mut self,
-        number: usize,
+        index: usize,
         memory: &Memory,
         (command, when, clean): (u64, When, bool),
     ) -> Vec<Value> {
-        let followed = &mut self.all[number];
+        let followed = &mut self.all[index];
         // Nobody has touched it since the command before.
         if when == When::Before && clean && command > 0 && followed.seen == Some(command - 1) {
             return Vec::new();
         }
         let mut patches = Vec::new();
-        for layer in followed.target.layers(memory) {
-            let before = followed.layers.get(&layer.number);
-            let rect = match before {
-                Some(before) => layer.changed(before),
-                None => Some([0, 0, layer.size[0], layer.size[1]]),
+        let target = followed.target;
+        for number in target.layer_numbers() {
+            let rect = match followed.layers.get_mut(&number) {
+                Some(layer) => target.read_again(layer, memory),
+                None => target.layer(number, memory).map(|layer| {
+                    let [width, height] = layer.size;
+                    followed.layers.insert(number, layer);
+                    [0, 0, width, height]
+                }),
             };
-            let Some(rect) = rect else { continue };
+            let (Some(rect), Some(layer)) = (rect, followed.layers.get(&number)) else { continue };
             for picture in layer.pictures(rect) {
                 followed.planes(picture, |plane, picture| {
                     patches.push(json!({
-                        "target": number,
-                        "layer": layer.number,
+                        "target": index,
+                        "layer": number,
                         "plane": plane,
                         "before": when == When::Before,
                         "at": [rect[0], rect[1]],
@@ -96,7 +107,6 @@ impl Pictures {
                     }));
                 });
             }
-            followed.layers.insert(layer.number, layer);
         }
         if when == When::After {
             followed.seen = Some(command);

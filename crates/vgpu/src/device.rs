@@ -154,8 +154,13 @@ impl Device {
         let Some(mut watch) = self.watch.take() else { return execute(self) };
         let place = self.place;
         watch.begin(Moment { place, memory: &self.memory, registers }, what(), targets());
+        // The last may go on: contiguous writes of a method are one.
+        let goes_on = |w: &Written| w.what == WriteKind::Data;
+        let before = self.written.as_ref().map(|w| w.len() - usize::from(w.last().is_some_and(goes_on)));
         let result = execute(self);
-        watch.end(Moment { place, memory: &self.memory, registers }, what(), Vec::new(), &Done::default());
+        let written = self.written.as_ref().zip(before).map(|(w, before)| w[before..].to_vec());
+        let done = Done { written, ..Done::default() };
+        watch.end(Moment { place, memory: &self.memory, registers }, what(), Vec::new(), &done);
         self.watch = Some(watch);
         result
     }

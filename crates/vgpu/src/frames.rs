@@ -11,6 +11,7 @@ use nvir_hw::format::color::Color;
 use nvir_hw::format::zeta::Zeta;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// Who is told of frames.
@@ -181,13 +182,30 @@ impl Drawn {
             return None;
         }
         let samples = 1 << (self.grid.0 + self.grid.1);
-        let mut texels = Vec::with_capacity(size[0] as usize * size[1] as usize * samples as usize);
-        for y in 0..size[1] {
-            for x in 0..size[0] {
-                texels.extend((0..samples).map(|n| surface.load(surface.sample(x, y, n))));
-            }
-        }
-        Some(Layer { number, size, format: self.format, samples: samples as usize, texels })
+        let pixels = (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y)));
+        let places = pixels.flat_map(|(x, y)| (0..samples).map(move |n| surface.sample(x, y, n) as u32));
+        let places: Vec<u32> = places.collect();
+        let words = bytes.div_ceil(4);
+        let mut layer = Layer {
+            number,
+            size,
+            format: self.format,
+            samples: samples as usize,
+            words,
+            places,
+            texels: Vec::new(),
+        };
+        layer.texels.resize(layer.places.len() * words, 0);
+        layer.read(&surface);
+        Some(layer)
+    }
+
+    /// Reads a layer that was read before once more.
+    fn read_again(&self, layer: &mut Layer, memory: &Memory) -> Option<[u32; 4]> {
+        let bytes = self.bytes();
+        let (address, level, z) = self.words.level(layer.number + self.base_layer, bytes as u64).ok()?;
+        let surface = Surface::new(memory.words_from(address)?, level, z, bytes, self.grid);
+        if surface.fits() { layer.read(&surface) } else { None }
     }
 
     /// All layers that lie in memory.
@@ -244,6 +262,19 @@ impl Target {
         self.0.words.address
     }
 
+    /// Addresses that it does not reach beyond.
+    pub(crate) fn span(&self) -> Range<u64> {
+        let Words { address, layers, layer_stride, .. } = self.0.words;
+        let last = layers.clamp(1, MAX_LAYERS) - 1 + self.0.base_layer;
+        let end = self.0.words.level(last, self.0.bytes() as u64).map_or(u64::MAX, |(start, level, _)| {
+            // Blocks are rounded up to 128 rows and 32 slices at most.
+            let slices = u64::from(level.slices).next_multiple_of(32);
+            let rows = u64::from(level.rows).next_multiple_of(128);
+            start.saturating_add(u64::from(level.pitch) * rows * slices)
+        });
+        address..end.max(address.saturating_add(u64::from(layers) * layer_stride))
+    }
+
     /// Pixels in x and y.
     pub fn size(&self) -> [u32; 2] {
         self.0.size()
@@ -259,9 +290,19 @@ impl Target {
         self.0.top == Top::LastRow
     }
 
-    /// What it holds, layer by layer.
-    pub fn layers(&self, memory: &Memory) -> Vec<Layer> {
-        self.0.layers(memory).collect()
+    /// Reads a layer of it again. The pixels that are not as before: x and y of the first, and one behind the last.
+    pub fn read_again(&self, layer: &mut Layer, memory: &Memory) -> Option<[u32; 4]> {
+        self.0.read_again(layer, memory)
+    }
+
+    /// The numbers of its layers, as far as they are shown.
+    pub fn layer_numbers(&self) -> Range<u32> {
+        0..self.0.words.layers.clamp(1, MAX_LAYERS)
+    }
+
+    /// What a layer holds, if it lies in memory.
+    pub fn layer(&self, number: u32, memory: &Memory) -> Option<Layer> {
+        self.0.layer(number, memory)
     }
 }
 
@@ -275,29 +316,36 @@ pub struct Layer {
     format: TargetFormat,
     /// Of a pixel.
     samples: usize,
-    /// Of all pixels, row by row as in memory, all samples of each.
-    texels: Vec<Raw>,
+    /// Words of a texel.
+    words: usize,
+    /// Where the texels lie, in bytes: of all pixels, row by row as in memory, all samples of each.
+    places: Vec<u32>,
+    /// Their words, in the same order.
+    texels: Vec<u32>,
 }
 
 impl Layer {
-    /// The pixels that are not as before: x and y of the first, and one behind the last.
-    pub fn changed(&self, before: &Layer) -> Option<[u32; 4]> {
-        if (self.size, self.samples) != (before.size, before.samples) {
-            return Some([0, 0, self.size[0], self.size[1]]);
-        }
+    /// Reads all texels. The pixels that are not as before.
+    fn read(&mut self, surface: &Surface<'_>) -> Option<[u32; 4]> {
         let row = self.size[0] as usize * self.samples;
-        let mut found: Option<[u32; 4]> = None;
-        for (y, (new, old)) in (0..).zip(self.texels.chunks(row).zip(before.texels.chunks(row))) {
-            if new == old {
-                continue;
+        let mut changed: Option<[u32; 4]> = None;
+        let rows = self.places.chunks(row).zip(self.texels.chunks_mut(row * self.words));
+        for (y, (places, texels)) in (0..).zip(rows) {
+            // The first and the last texel of the row that differ.
+            let mut ends: Option<[usize; 2]> = None;
+            for (n, (&place, texel)) in places.iter().zip(texels.chunks_exact_mut(self.words)).enumerate() {
+                let raw = surface.load(place as usize);
+                if *texel != raw[..self.words] {
+                    texel.copy_from_slice(&raw[..self.words]);
+                    ends = Some([ends.map_or(n, |e| e[0]), n]);
+                }
             }
-            let differs = |(a, b): (&Raw, &Raw)| a != b;
-            let first = new.iter().zip(old).position(differs).unwrap_or(0) / self.samples;
-            let last = new.iter().zip(old).rposition(differs).unwrap_or(0) / self.samples;
-            let [x0, y0, x1, _] = found.unwrap_or([first as u32, y, 0, 0]);
-            found = Some([x0.min(first as u32), y0, x1.max(last as u32 + 1), y + 1]);
+            if let Some([first, last]) = ends.map(|e| e.map(|n| (n / self.samples) as u32)) {
+                let [x0, y0, x1, _] = changed.unwrap_or([first, y, 0, 0]);
+                changed = Some([x0.min(first), y0, x1.max(last + 1), y + 1]);
+            }
         }
-        found
+        changed
     }
 
     /// What there is to see of a rectangle, row by row as in memory: `color`, or `depth` and `stencil`.
@@ -311,7 +359,9 @@ impl Layer {
     }
 
     fn texel(&self, x: u32, y: u32, sample: usize) -> Raw {
-        self.texels[(y as usize * self.size[0] as usize + x as usize) * self.samples + sample]
+        let at = ((y as usize * self.size[0] as usize + x as usize) * self.samples + sample) * self.words;
+        let words = &self.texels[at..at + self.words];
+        std::array::from_fn(|n| words.get(n).copied().unwrap_or(0))
     }
 
     /// What there is to see of a rectangle.

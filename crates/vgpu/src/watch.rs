@@ -5,7 +5,7 @@
 //! fragment finds in the targets is what the one before it left there.
 
 use crate::Memory;
-use crate::device::MethodLocation;
+use crate::device::{MethodLocation, WriteKind, Written};
 use crate::frames::Drawn;
 use crate::registers::Registers;
 use nvir_base::stage::Stage;
@@ -114,6 +114,18 @@ pub struct Done {
     pub counts: Vec<(&'static str, u64)>,
     /// The programs that have run.
     pub programs: Vec<Ran>,
+    /// What methods have written for it, and maybe right before; `None`: nobody kept it.
+    pub written: Option<Vec<Written>>,
+}
+
+impl Done {
+    /// Whether a target may have changed.
+    pub fn may_change(&self, target: &Target) -> bool {
+        let Some(written) = &self.written else { return true };
+        let span = target.span();
+        let inside = |w: &Written| w.address < span.end && span.start < w.address.saturating_add(w.bytes);
+        written.iter().any(|w| w.what == WriteKind::Launch || inside(w))
+    }
 }
 
 /// A program that has run.

@@ -226,7 +226,7 @@ impl ThreeD {
         let mut state = describe::arrays(regs, &sequence.slots);
         state.extend(describe::state(View(regs)));
         let moment = Moment { place: device.place, memory: &device.memory, registers: regs };
-        watch.end(moment, what, state, &Done { counts, programs });
+        watch.end(moment, what, state, &Done { counts, programs, written: None });
     }
 
     /// A line of a draw that has ended.
