@@ -335,7 +335,8 @@ impl Layer {
             let mut ends: Option<[usize; 2]> = None;
             for (n, (&place, texel)) in places.iter().zip(texels.chunks_exact_mut(self.words)).enumerate() {
                 let raw = surface.load(place as usize);
-                if *texel != raw[..self.words] {
+                // A call for each would take longer than all else.
+                if texel.iter().zip(&raw).any(|(old, new)| old != new) {
                     texel.copy_from_slice(&raw[..self.words]);
                     ends = Some([ends.map_or(n, |e| e[0]), n]);
                 }
