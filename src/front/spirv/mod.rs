@@ -20,6 +20,7 @@ mod kill;
 mod listing;
 mod loops;
 mod lower;
+mod math;
 mod module;
 mod order;
 mod read;
