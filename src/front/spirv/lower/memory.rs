@@ -1,7 +1,7 @@
 //! Loads, stores, copies, atomics, lengths of arrays.
 
-use super::value::Value;
 use super::pointer::{Place, Pointer};
+use super::value::Value;
 use super::{Lower, R};
 use crate::front::common::emit::memory::{Atomic, atomic_op, forward};
 use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
@@ -46,7 +46,10 @@ impl Lower<'_, '_> {
             Op::Store if self.holds_opaque(x[0]) => {
                 let variable = (self.instance, x[0]);
                 if self.values.contains_key(&variable) {
-                    return self.missing(format!("a second store to {}, an image or sampler, is", self.m.name(x[0])));
+                    return self.missing(format!(
+                        "a second store to {}, an image or sampler, is",
+                        self.m.name(x[0])
+                    ));
                 }
                 let value = Value::Opaque(self.opaque(x[1])?);
                 self.values.insert(variable, (value, self.e.b.block));

@@ -2,8 +2,8 @@
 
 use super::value::Value;
 use super::{Lower, R};
-use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::emit::op::Op as N;
+use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::texture;
 use crate::front::spirv::types::{Image, Type};
 use crate::ir::{Dim, Op as IrOp, Order, Tex, TexOp, TexRole, Type as IrType, ValueId};

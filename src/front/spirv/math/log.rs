@@ -24,6 +24,8 @@ const P_MIDDLE: &[f64] =
 /// For results of 24 bits.
 const P_SINGLE: &[f64] = &[0.6666666655430018, 0.4000012200081688, 0.2855080255327671, 0.2333096405177204];
 
+/// 2 / 3 without its first 53 bits.
+const TWO_THIRDS_LOW: f64 = 3.700743415417188e-17;
 /// ln(2) in two parts, of which the first has 40 bits.
 const LN_2_FIRST: f64 = 0.6931471805592082;
 const LN_2_SECOND: f64 = 7.371002565167799e-13;
@@ -54,8 +56,25 @@ fn split(x: Real<'_>) -> Split<'_> {
     Split { m: x.with_high(m), k: k - extra }
 }
 
+/// How many bits of a logarithm count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bits {
+    /// So many that 24 are left where a power is made of it.
+    Single,
+    /// 53.
+    Double,
+    /// So many that 53 are left where a power is made of it.
+    Power,
+}
+
+impl Bits {
+    fn of(single: bool) -> Bits {
+        if single { Bits::Single } else { Bits::Double }
+    }
+}
+
 /// log(m + c) of a number from sqrt(1/2) to sqrt(2), in doubles.
-fn reduced<'m>(m: Real<'m>, c: Option<Real<'m>>, single: bool) -> Pair<'m> {
+fn reduced<'m>(m: Real<'m>, c: Option<Real<'m>>, bits: Bits) -> Pair<'m> {
     let f = m - 1.0;
     let n = match c {
         Some(c) => sum(f, c),
@@ -67,17 +86,27 @@ fn reduced<'m>(m: Real<'m>, c: Option<Real<'m>>, single: bool) -> Pair<'m> {
     let r = m.number(1.0).over(d);
     let s = n.high * r;
     let low = (s.fma(-d, n.high) + n.low - s * rest) * r;
+    if bits == Bits::Power {
+        // The first term of the polynomial as a pair, too.
+        let square = product(s, s);
+        let cube = product(square.high, s);
+        let cube_low = square.low.fma(s, cube.low);
+        let first = product(cube.high, m.number(2.0 / 3.0));
+        let first_low = cube.high.fma(TWO_THIRDS_LOW, cube_low.fma(2.0 / 3.0, first.low));
+        let others = cube.high * square.high * square.high.poly(&P[1..]);
+        let t = sum(s + s, first.high);
+        return Pair { high: t.high, low: t.low + (first_low + others + (low + low)) };
+    }
     let z = s * s;
-    let p = z.poly(if single { P_MIDDLE } else { P });
-    let low = (s * z).fma(p, low + low);
-    Pair { high: s + s, low }
+    let p = z.poly(if bits == Bits::Single { P_MIDDLE } else { P });
+    Pair { high: s + s, low: (s * z).fma(p, low + low) }
 }
 
 /// log(x + c) of a finite number above 0, of which c is a small part.
-fn with_rest<'m>(x: Real<'m>, c: Option<Real<'m>>, single: bool) -> Pair<'m> {
+fn with_rest<'m>(x: Real<'m>, c: Option<Real<'m>>, bits: Bits) -> Pair<'m> {
     let Split { m, k } = split(x);
     let c = c.map(|c| c.ldexp(k.number(0) - k));
-    let l = reduced(m, c, single);
+    let l = reduced(m, c, bits);
     let k = k.real(x);
     let t = sum(k * LN_2_FIRST, l.high);
     let low = k.fma(LN_2_SECOND, t.low + l.low);
@@ -85,9 +114,9 @@ fn with_rest<'m>(x: Real<'m>, c: Option<Real<'m>>, single: bool) -> Pair<'m> {
     Pair { high, low: low - (high - t.high) }
 }
 
-/// log(x) of a finite number above 0, in doubles.
+/// log(x) of a finite number above 0, in doubles; `single`: for a result of 24 bits.
 pub(super) fn pair(x: Real<'_>, single: bool) -> Pair<'_> {
-    with_rest(x, None, single)
+    with_rest(x, None, if single { Bits::Single } else { Bits::Power })
 }
 
 /// What logarithms give where there is none.
@@ -110,7 +139,7 @@ fn reduced_single(m: Real<'_>) -> Real<'_> {
 
 pub(super) fn log(x: Real<'_>) -> Real<'_> {
     let r = if x.is_double() {
-        pair(x, false).high
+        with_rest(x, None, Bits::Double).high
     } else {
         let Split { m, k } = split(x);
         let k = k.real(x);
@@ -134,7 +163,7 @@ fn based<'m>(x: Real<'m>, by_two: [f64; 2], factor: [f64; 2]) -> Real<'m> {
         let t = l.fma(first, t);
         return edges(k.fma(two, t), x);
     }
-    let l = reduced(m, None, false);
+    let l = reduced(m, None, Bits::Double);
     let t = product(l.high, x.number(factor[0]));
     let low = l.low.fma(factor[0], l.high.fma(factor[1], t.low));
     let k_part = product(k, x.number(by_two[0]));
@@ -156,7 +185,7 @@ fn plus_one(x: Real<'_>, single: bool) -> Real<'_> {
     let u = sum(x.number(1.0), x);
     // Infinity has no rest.
     let rest = u.low.but(x.is_infinite(), 0.0);
-    let r = edges(with_rest(u.high, Some(rest), single).high, u.high);
+    let r = edges(with_rest(u.high, Some(rest), Bits::of(single)).high, u.high);
     // Zero keeps its sign, and what is next to it is its own logarithm.
     r.but(x.abs().lt(1e-300), x)
 }
@@ -173,7 +202,7 @@ pub(super) fn asinh(x: Real<'_>) -> Real<'_> {
         let a2 = a * a;
         let t = a + a2.over((a2 + 1.0).sqrt() + 1.0);
         let near = plus_one(t.but(large, 1.0), single);
-        let far = edges(pair(a, single).high, a) + LN_2;
+        let far = edges(with_rest(a, None, Bits::of(single)).high, a) + LN_2;
         near.but(large, far).signed_as(x).but(x.is_nan(), x)
     })
 }
@@ -184,7 +213,7 @@ pub(super) fn acosh(x: Real<'_>) -> Real<'_> {
         let t = x - 1.0;
         let t = t + (t + t).fma(1.0, t * t).sqrt();
         let near = plus_one(t.but(large, 1.0), single);
-        let far = edges(pair(x, single).high, x) + LN_2;
+        let far = edges(with_rest(x, None, Bits::of(single)).high, x) + LN_2;
         near.but(large, far).but(x.lt(1.0).or(x.is_nan()), f64::NAN)
     })
 }
