@@ -18,6 +18,17 @@ const P: &[f64] = &[
     0.1168805409426866,
     0.11882627381096524,
 ];
+/// P(z) = 2 / 3 + z P_POWER(z), for powers.
+const P_POWER: &[f64] = &[
+    0.4,
+    0.2857142857142937,
+    0.22222222221654733,
+    0.1818181833565416,
+    0.15384594934597917,
+    0.13334806212100603,
+    0.11706195689881364,
+    0.11723603622905411,
+];
 /// The same, for results of 24 bits that a factor of 128 was lost of.
 const P_MIDDLE: &[f64] =
     &[0.6666666666737665, 0.39999998795219155, 0.2857175496835035, 0.22191373380944632, 0.19363186932161763];
@@ -93,9 +104,12 @@ fn reduced<'m>(m: Real<'m>, c: Option<Real<'m>>, bits: Bits) -> Pair<'m> {
         let cube_low = square.low.fma(s, cube.low);
         let first = product(cube.high, m.number(2.0 / 3.0));
         let first_low = cube.high.fma(TWO_THIRDS_LOW, cube_low.fma(2.0 / 3.0, first.low));
-        let others = cube.high * square.high * square.high.poly(&P[1..]);
+        let others = cube.high * square.high * square.high.poly(P_POWER);
+        // What is missing of s, in 2 s and in the cube.
+        let twice = low + low;
+        let missing = twice.fma(square.high, twice);
         let t = sum(s + s, first.high);
-        return Pair { high: t.high, low: t.low + (first_low + others + (low + low)) };
+        return Pair { high: t.high, low: t.low + (first_low + others + missing) };
     }
     let z = s * s;
     let p = z.poly(if bits == Bits::Single { P_MIDDLE } else { P });
