@@ -3,7 +3,7 @@
 use super::log;
 use super::real::{Int, Real, Truth};
 use crate::ir::Cond;
-use std::f64::consts::{LN_2, LN_10, LOG2_10, LOG2_E};
+use std::f64::consts::{LN_2, LN_10, LOG2_10, LOG2_E, LOG10_2};
 
 /// A number that is not rounded: the sum of two.
 #[derive(Clone, Copy)]
@@ -143,7 +143,7 @@ pub(super) fn exp10(x: Real<'_>) -> Real<'_> {
     }
     let x = kept(x, 1000.0);
     let n = (x * LOG2_10).rint();
-    let r = n.fma(-0.3010299956639812, x);
+    let r = n.fma(-LOG10_2, x);
     let r = n.fma(-LOG10_2_LOW, r);
     let t = product(r, x.number(LN_10));
     let r = t.high + r.fma(LN_10_LOW, t.low);

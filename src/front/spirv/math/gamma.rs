@@ -5,11 +5,11 @@ use super::exp::{Pair, of_pair, product, sum, through_double};
 use super::log;
 use super::real::{Int, Real};
 use crate::ir::Cond;
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
 /// erf(x) = x E(x^2) for |x| <= 1.
 const E: &[f64] = &[
-    1.1283791670955126,
+    FRAC_2_SQRT_PI,
     -0.37612638903183754,
     0.1128379167095512,
     -0.02686617064512984,
