@@ -542,6 +542,21 @@ impl Lower<'_, '_> {
         Ok(mem)
     }
 
+    /// The scalars that lie so many vectors behind a pointer into a variable that needs no memory.
+    fn in_variable(&mut self, pointer: u32, bits: u8, offset: u32, count: u32) -> R<Option<Vec<Pointer>>> {
+        let p = self.pointer(pointer)?;
+        let Place::Slot { slot, first } = p.place else { return Ok(None) };
+        let offset = self.m.constant_index(offset).and_then(|offset| u32::try_from(offset).ok());
+        match (offset, self.m.shape(p.to) == Some(Shape::scalar(bits))) {
+            (Some(offset), true) => {
+                let first = first + offset * count;
+                let place = |n| Place::Slot { slot, first: first + n };
+                Ok(Some((0..count).map(|n| Pointer::new(place(n), p.to)).collect()))
+            }
+            _ => self.fail("the pointer does not lead to a scalar of the vector's type"),
+        }
+    }
+
     fn vector_load(&mut self, op: Cl, x: &[u32]) -> R<()> {
         let shape = self.shape_of(self.ty())?;
         if x.len() < 2 {
@@ -549,6 +564,13 @@ impl Lower<'_, '_> {
         }
         let count = u32::from(shape.comps);
         if op == Cl::vloadn {
+            if let Some(parts) = self.in_variable(x[1], shape.bits, x[0], count)? {
+                let mut comps = Vec::new();
+                for p in &parts {
+                    comps.extend(self.load_value(p, 0)?);
+                }
+                return self.define(comps);
+            }
             let size = u32::from(shape.bits) / 8;
             let mem = self.at_offset(x[1], shape.bits, x[0], size * count, size.max(1))?;
             let comps = self.e.load(mem, shape).to_vec();
@@ -570,6 +592,12 @@ impl Lower<'_, '_> {
         let data = self.comps(x[0])?;
         let count = u32::from(shape.comps);
         if op == Cl::vstoren {
+            if let Some(parts) = self.in_variable(x[2], shape.bits, x[1], count)? {
+                for (p, &c) in parts.iter().zip(data.iter()) {
+                    self.store_value(p, &[c], 0)?;
+                }
+                return Ok(());
+            }
             let size = u32::from(shape.bits) / 8;
             let mem = self.at_offset(x[2], shape.bits, x[1], size * count, size.max(1))?;
             self.e.store(mem, shape, &data, u16::MAX);
