@@ -5,7 +5,7 @@ use crate::spirv_modules::{
 };
 use nvir::diag::Fault;
 use nvir::front::spirv::{NoModule, listing};
-use nvir::{Chip, Compiler, Options, Source};
+use nvir::{Chip, Compiler, OptLevel, Options, Source};
 use spirv::{Decoration, Op};
 
 #[test]
@@ -70,6 +70,22 @@ fn images_of_kernels_are_kept_in_variables_that_are_stored_to_once() {
         insts.insert(n + 1, again);
     });
     refused(&twice, Fault::Unsupported, "a second store to");
+}
+
+#[test]
+fn vectors_in_private_arrays_need_no_memory_where_their_offsets_are_known() {
+    let data = bytes(&module("kernel-private-vectors"));
+    let local = |entry| compile_with(&data, Some(entry), Options::at(OptLevel::O0)).unwrap().local_bytes;
+    assert_eq!(local("known"), 0);
+    assert_ne!(local("computed"), 0);
+    // A vector that ends behind the array is not taken for one of its elements.
+    let beyond = edited("kernel-private-vectors", |insts| {
+        let n = insts.iter().position(|i| is(i, Op::ExtInst) && i[4] == 171).unwrap();
+        // The ninth pair.
+        let nine = insts.iter().find(|i| is(i, Op::Constant) && i[3] == 9).unwrap()[2];
+        insts[n][5] = nine;
+    });
+    assert_ne!(compile_with(&beyond, Some("known"), Options::at(OptLevel::O0)).unwrap().local_bytes, 0);
 }
 
 #[test]
