@@ -5,7 +5,7 @@ use crate::spirv_modules::{
 };
 use nvir::diag::Fault;
 use nvir::front::spirv::{NoModule, listing};
-use nvir::{Chip, Compiler, Options, Source};
+use nvir::{Chip, Compiler, OptLevel, Options, Source};
 use spirv::{Decoration, Op};
 
 #[test]
@@ -24,6 +24,82 @@ fn a_listing_is_the_same_for_both_orders_of_bytes() {
     assert_eq!(listing(&big).unwrap(), little);
     assert!(little.starts_with("; SPIR-V 1."), "{little}");
     assert!(little.contains("OpCapability Shader ; 00020011 00000001\n"), "{little}");
+}
+
+#[test]
+fn a_listing_says_the_lines_of_both_kinds_of_debug_information() {
+    let text = |s: &str| {
+        let mut bytes = s.as_bytes().to_vec();
+        bytes.resize(s.len() / 4 * 4 + 4, 0);
+        bytes.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)).collect::<Vec<u32>>()
+    };
+    let named = |op, id, s: &str| inst(op, &[&[id], &text(s)[..]].concat());
+    let debug = |result, number, rest: &[u32]| inst(Op::ExtInst, &[&[3, result, 1, number], rest].concat());
+    let insts = vec![
+        named(Op::ExtInstImport, 1, "NonSemantic.Shader.DebugInfo.100"),
+        named(Op::String, 2, "köln.comp"),
+        inst(Op::TypeVoid, &[3]),
+        inst(Op::TypeInt, &[4, 32, 0]),
+        inst(Op::Constant, &[4, 5, 17]),
+        debug(6, 35, &[2]),
+        inst(Op::Undef, &[4, 7]),
+        debug(8, 103, &[6, 5, 5, 5, 5]),
+        inst(Op::Undef, &[4, 9]),
+        debug(10, 104, &[]),
+        inst(Op::Undef, &[4, 11]),
+        inst(Op::Line, &[2, 18, 1]),
+        inst(Op::Undef, &[4, 12]),
+        // Its line is no constant.
+        debug(13, 103, &[6, 4, 5, 5, 5]),
+        inst(Op::Undef, &[4, 14]),
+    ];
+    let said = listing(&edited("cf-phi-swap", |all| *all = insts)).unwrap();
+    let of = |id: u32| said.lines().find(|l| l.starts_with(&format!("%{id} = OpUndef"))).unwrap().to_string();
+    assert!(!of(7).contains("comp"), "{said}");
+    assert!(of(9).contains("; köln.comp:17 ;"), "{said}");
+    assert!(!of(11).contains("comp"), "{said}");
+    assert!(of(12).contains("; köln.comp:18 ;"), "{said}");
+    assert!(of(14).contains("; köln.comp:18 ;"), "{said}");
+}
+
+#[test]
+fn images_of_kernels_are_kept_in_variables_that_are_stored_to_once() {
+    let twice = edited("kernel-images", |insts| {
+        let n = position(insts, Op::Store);
+        let again = insts[n].clone();
+        insts.insert(n + 1, again);
+    });
+    refused(&twice, Fault::Unsupported, "a second store to");
+}
+
+#[test]
+fn vectors_in_private_arrays_need_no_memory_where_their_offsets_are_known() {
+    let data = bytes(&module("kernel-private-vectors"));
+    let local = |entry| compile_with(&data, Some(entry), Options::at(OptLevel::O0)).unwrap().local_bytes;
+    assert_eq!(local("known"), 0);
+    assert_ne!(local("computed"), 0);
+    // A vector that ends behind the array is not taken for one of its elements.
+    let beyond = edited("kernel-private-vectors", |insts| {
+        let n = insts.iter().position(|i| is(i, Op::ExtInst) && i[4] == 171).unwrap();
+        // The ninth pair.
+        let nine = insts.iter().find(|i| is(i, Op::Constant) && i[3] == 9).unwrap()[2];
+        insts[n][5] = nine;
+    });
+    assert_ne!(compile_with(&beyond, Some("known"), Options::at(OptLevel::O0)).unwrap().local_bytes, 0);
+}
+
+#[test]
+fn what_openclstd_has_beyond_mathematics_is_refused_by_name() {
+    // Number 184 is printf; none has the number 5000.
+    for (number, fault, said) in
+        [(184, Fault::Unsupported, "printf is not supported"), (5000, Fault::Input, "no such instruction")]
+    {
+        let other = edited("opencl-math-32", |insts| {
+            let n = position(insts, Op::ExtInst);
+            insts[n][4] = number;
+        });
+        refused(&other, fault, said);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! `tests/targets.rs` takes the first cases of each target; the program `nvir-fuzz` takes as many as one wants.
 //! A new target is a file here and a line in [`TARGETS`].
 
+mod compared;
 mod config;
 mod ir;
 mod mutation;
@@ -16,6 +17,7 @@ pub mod nir;
 mod nontermination;
 pub mod ptx;
 pub mod runner;
+mod spirv;
 mod tgsi;
 mod vgpu;
 mod whole_warp;
@@ -66,6 +68,8 @@ targets! {
         "TGSI vertex and fragment programs against the interpreter: textures, derivatives, discard";
     "nir" 60 "compared" nir::case, nir::input:
         "NIR compute programs against the host's arithmetic: every ALU opcode at every size, branches, loops";
+    "spirv" 60 "compared" spirv::case, spirv::input:
+        "SPIR-V compute modules against the tree that they were made of: all widths, composites, control flow, calls, subgroups";
     "ir-passes" 150 "compared" ir::passes::case, ir::passes::input:
         "IR before and after each pass and each prefix of the pipeline, in the evaluator";
     "ir-registers" 800 "compared" ir::registers::case, ir::registers::input:

@@ -8,7 +8,7 @@
 //!
 //! This is what the compiler reads, since it has all that the module has, in an order of bytes of its own; errors, remarks,
 //! faults and profiles show its lines, which name things as `OpName` does and say the source's file and line where `OpLine`
-//! does. What is not a known instruction is a line of words alone.
+//! or `NonSemantic.Shader.DebugInfo` does. What is not a known instruction is a line of words alone.
 
 use super::grammar::{self, Operand};
 use super::read::{HEADER, MAGIC};
@@ -43,9 +43,20 @@ pub(super) fn string(words: &[u32]) -> (String, usize) {
     (String::from_utf8_lossy(&bytes).into_owned(), len)
 }
 
+/// Instructions of `NonSemantic.Shader.DebugInfo`.
+mod debug {
+    pub(super) const SOURCE: u32 = 35;
+    pub(super) const LINE: u32 = 103;
+    pub(super) const NO_LINE: u32 = 104;
+}
+
 /// What the lines of a listing know of those before them.
 #[derive(Default)]
 struct Names {
+    /// The set of `NonSemantic.Shader.DebugInfo`, its sources with their files' strings, and the constants that it names.
+    debug: Option<u32>,
+    sources: FxHashMap<u32, u32>,
+    constants: FxHashMap<u32, u32>,
     names: FxHashMap<u32, String>,
     strings: FxHashMap<u32, String>,
     /// Integer types of 64 bits, and values of these.
@@ -79,6 +90,13 @@ pub fn listing(data: &[u8]) -> Result<String, NoModule> {
             Some(Op::Line) if inst.len() > 3 => {
                 let file = names.strings.get(&inst[1]).map_or("", String::as_str);
                 place = format!("; {}:{} ", visible(file), inst[2]);
+            }
+            Some(Op::ExtInst) if names.debug.is_some() && inst.get(3).copied() == names.debug => {
+                match (inst.get(4), names.debug_line(inst)) {
+                    (_, Some(line)) => place = line,
+                    (Some(&debug::NO_LINE), _) => place.clear(),
+                    _ => {}
+                }
             }
             Some(Op::NoLine | Op::Function | Op::FunctionEnd) => place.clear(),
             Some(Op::Branch | Op::BranchConditional | Op::Switch | Op::Return | Op::ReturnValue) => {
@@ -115,7 +133,34 @@ fn instructions(words: &[u32], mut f: impl FnMut(Option<Op>, &[u32])) {
 }
 
 impl Names {
+    /// What is said of lines in constants and sources.
+    fn note_debug(&mut self, op: Option<Op>, inst: &[u32]) {
+        match (op, inst) {
+            (Some(Op::ExtInstImport), [_, id, name @ ..])
+                if string(name).0.starts_with("NonSemantic.Shader.DebugInfo") =>
+            {
+                self.debug = Some(*id);
+            }
+            (Some(Op::Constant), &[_, _, id, x]) if self.debug.is_some() => {
+                self.constants.insert(id, x);
+            }
+            (Some(Op::ExtInst), &[_, _, id, set, debug::SOURCE, file, ..]) if self.debug == Some(set) => {
+                self.sources.insert(id, file);
+            }
+            _ => {}
+        }
+    }
+
+    /// The file and the line that an instruction says, if it is one that does.
+    fn debug_line(&self, inst: &[u32]) -> Option<String> {
+        let &[_, _, _, _, debug::LINE, source, line, ..] = inst else { return None };
+        let file = self.sources.get(&source).and_then(|file| self.strings.get(file));
+        let line = self.constants.get(&line)?;
+        Some(format!("; {}:{line} ", visible(file.map_or("", String::as_str))))
+    }
+
     fn note(&mut self, op: Option<Op>, inst: &[u32]) {
+        self.note_debug(op, inst);
         match op {
             Some(Op::Name) if inst.len() > 2 => {
                 let (name, _) = string(&inst[2..]);

@@ -8,6 +8,7 @@
 //!   declarations and in functions
 //! - `used`: what functions do with inputs and outputs
 //! - `calls`, `kill`, `graph`, `order`, `loops`, `structure`: control flow, from labels and branches to nested constructs
+//! - `math`: routines for functions of OpenCL.std
 //! - `lower`: instructions to IR, by what all front-ends share ([`emit`](crate::front::common::emit))
 
 mod calls;
@@ -20,6 +21,7 @@ mod kill;
 mod listing;
 mod loops;
 mod lower;
+mod math;
 mod module;
 mod order;
 mod read;

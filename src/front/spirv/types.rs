@@ -31,6 +31,14 @@ pub(super) struct Image {
     pub(super) access: Option<u32>,
 }
 
+impl Image {
+    /// Whether it is stored to, or read and stored to: not a texture.
+    pub(super) fn is_stored(&self) -> bool {
+        // Of kernels, what is not `ReadOnly`.
+        self.sampled == 2 || self.sampled == 0 && matches!(self.access, Some(1 | 2))
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Type {
     Void,

@@ -9,15 +9,12 @@ pub mod host;
 pub mod opcodes;
 mod program;
 
+use crate::compared;
 use crate::config::Config;
 use crate::runner::Tally;
 use nvir::random::Random;
-use nvir_fixture::run::Loaded;
-use nvir_fixture::{Fixture, Outcome};
 use nvir_reference::softmath::operands::operand;
 use program::{Form, Program};
-use std::fmt::Write;
-use std::path::Path;
 
 fn made(case: u64) -> (Program, Form, Random) {
     let mut r = Random::of(0x6e69_7200, case);
@@ -30,46 +27,6 @@ fn made(case: u64) -> (Program, Form, Random) {
 pub fn input(case: u64) -> (Vec<u8>, &'static str) {
     let (program, form, _) = made(case);
     (program.text(form).into_bytes(), "nir")
-}
-
-/// The launch: inputs of each thread one behind the other in storage buffer 0, results in buffer 1.
-fn fixture(inputs: &[u64], program: &Program) -> Fixture {
-    let words = inputs.iter().flat_map(|x| [*x as u32, (x >> 32) as u32]);
-    let list = words.map(|w| w.to_string()).collect::<Vec<_>>().join(",");
-    let length = program.outputs.len() * program::THREADS * 2;
-    let mut json = String::new();
-    let _ = write!(
-        json,
-        "{{\"source\":\"case.nir\",\"tests\":[{{\"name\":\"case\",\"grid\":[1,1,1],\"block\":[{},1,1],\
-         \"ssbo\":{{\"0\":\"in\",\"1\":\"out\"}},\"buffers\":{{\"in\":{{\"type\":\"u32\",\"len\":{},\"init\":[{list}]}},\
-         \"out\":{{\"type\":\"u32\",\"len\":{length}}}}}}}]}}",
-        program::THREADS,
-        2 * inputs.len()
-    );
-    Fixture::parse(Path::new("case.json"), &json).expect("a fixture")
-}
-
-/// Why the compiled program does not leave what is wanted.
-fn difference(fixture: &Fixture, text: &str, want: &[Option<u64>], config: &Config) -> Option<String> {
-    let loaded = Loaded::new(Path::new("case.json"), fixture.clone(), text.as_bytes().to_vec());
-    let loaded = match loaded {
-        Ok(loaded) => loaded,
-        Err(e) => return Some(e.to_string()),
-    };
-    let mut left = Vec::new();
-    let reports = loaded.run(config.chip, None, &config.settings, &mut None, |_, env| {
-        left = env.read(&env.buffers["out"]).expect("it is mapped");
-    });
-    if let Some(Outcome::Failed(why)) = reports.into_iter().next().map(|r| r.outcome) {
-        return Some(why);
-    }
-    let per = want.len() / program::THREADS;
-    want.iter().zip(left.chunks_exact(8)).enumerate().find_map(|(n, (want, got))| {
-        let got = u64::from_le_bytes(got.try_into().expect("eight bytes"));
-        let want = (*want)?;
-        (got != want)
-            .then(|| format!("thread {}, result {}: {got:#x}, the host says {want:#x}", n / per, n % per))
-    })
 }
 
 /// Makes a case and tries it.
@@ -86,16 +43,10 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
         want.extend(results);
     }
     let text = program.text(form);
-    let fixture = fixture(&inputs, &program);
-    for config in Config::of_kernel(&mut r) {
-        let Some(why) = difference(&fixture, &text, &want, &config) else { continue };
-        let pass = (0..400).find(|&n| {
-            let mut limited = config.clone();
-            limited.settings.options.debug.bisect_limit = Some(n);
-            difference(&fixture, &text, &want, &limited).is_some()
-        });
-        return Err(format!("{config}: {why}\nfirst wrong with --bisect-limit {pass:?}\n{text}"));
-    }
+    let per = program.outputs.len();
+    let fixture = compared::fixture("case.nir", &inputs, program::THREADS, want.len());
+    compared::run(&fixture, text.as_bytes(), &want, per, &Config::of_kernel(&mut r))
+        .map_err(|why| format!("{why}\n{text}"))?;
     if want.iter().flatten().count() * 4 >= want.len() {
         tally.count("compared");
     }

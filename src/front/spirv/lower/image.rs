@@ -9,7 +9,7 @@ use crate::format::Format;
 use crate::front::common::emit::value::{Comp, Shape, Word};
 use crate::front::common::image;
 use crate::front::spirv::types::{Image, Type};
-use crate::ir::{AtomOp, Dim, Op as IrOp, Order, Surf, Type as IrType};
+use crate::ir::{Align, AtomOp, Dim, Op as IrOp, Order, Surf, Type as IrType};
 use spirv::{ImageFormat, Op};
 
 /// A texel of an image, for atomic operations.
@@ -45,6 +45,11 @@ impl Lower<'_, '_> {
         match op {
             Op::ImageRead => {
                 let o = self.opaque(x[0])?;
+                if !self.image_type(&o)?.is_stored() {
+                    // A kernel reads a texture without a sampler.
+                    self.fetch(x)?;
+                    return Ok(true);
+                }
                 let with = self.image_operands(&x[2..])?;
                 let (image, mut s) = self.access_image(&o, x[1], with)?;
                 if s.format.is_none() && self.request.chip == Chip::Gf100 {
@@ -68,12 +73,14 @@ impl Lower<'_, '_> {
                 image::emit(&mut self.e.b, IrOp::Sust, s, 0);
             }
             Op::ImageTexelPointer => self.texel_pointer(x)?,
-            Op::ImageQuerySize | Op::ImageQuerySamples => {
+            Op::ImageQueryFormat | Op::ImageQueryOrder => self.image_fact(op, x[0])?,
+            // An image of a kernel has one level.
+            Op::ImageQuerySize | Op::ImageQuerySamples | Op::ImageQuerySizeLod => {
                 let o = self.opaque(x[0])?;
                 let image = self.image_type(&o)?;
                 let kind = self.image_kind(&image)?;
                 let comps = self.shape_of(self.ty())?.comps;
-                let sizes = op == Op::ImageQuerySize;
+                let sizes = op != Op::ImageQuerySamples;
                 if usize::from(comps) != if sizes { size_components(kind) } else { 1 } {
                     return self.fail("the result has not as many components as what is asked for");
                 }
@@ -89,9 +96,28 @@ impl Lower<'_, '_> {
         Ok(true)
     }
 
+    /// The format or the order of channels of a kernel's image: what the driver says behind the arguments.
+    fn image_fact(&mut self, op: Op, id: u32) -> R<()> {
+        let o = self.opaque(id)?;
+        let image = self.image_type(&o)?;
+        if !self.m.kernel {
+            return self.fail("the formats of images are asked for by kernels");
+        }
+        let first = if image.is_stored() { self.arguments.textures } else { 0 };
+        let Word::Imm(number) = o.image else {
+            return self.missing("the format of an image that is not an argument is");
+        };
+        let at = self.arguments.facts + 8 * (first + number) + if op == Op::ImageQueryOrder { 4 } else { 0 };
+        self.input_bytes = self.input_bytes.max(at + 4);
+        let mut mem = self.input(at);
+        mem.align = Align::multiple_of(4);
+        let comps = self.e.load(mem, Shape::scalar(32)).to_vec();
+        self.define_numbers(32, comps)
+    }
+
     /// An access to an image, without coordinates.
     fn surface(&mut self, ty: &Image, kind: (Dim, bool), o: &Opaque) -> R<Surf> {
-        if ty.sampled != 2 {
+        if !ty.is_stored() {
             return self.fail("the image is not one of those that are stored to");
         }
         let format = match ty.format {

@@ -1,6 +1,7 @@
 //! Loads, stores, copies, atomics, lengths of arrays.
 
 use super::pointer::{Place, Pointer};
+use super::value::Value;
 use super::{Lower, R};
 use crate::front::common::emit::memory::{Atomic, atomic_op, forward};
 use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
@@ -38,6 +39,21 @@ impl Lower<'_, '_> {
         let x = self.operands();
         let ty = self.ty();
         match op {
+            Op::Load if self.holds_opaque(x[0]) => {
+                let value = self.value(x[0])?;
+                self.define_value(value);
+            }
+            Op::Store if self.holds_opaque(x[0]) => {
+                let variable = (self.instance, x[0]);
+                if self.values.contains_key(&variable) {
+                    return self.missing(format!(
+                        "a second store to {}, an image or sampler, is",
+                        self.m.name(x[0])
+                    ));
+                }
+                let value = Value::Opaque(self.opaque(x[1])?);
+                self.values.insert(variable, (value, self.e.b.block));
+            }
             Op::Load => {
                 let access = self.access(&x[1..])?;
                 let p = self.pointer(x[0])?;

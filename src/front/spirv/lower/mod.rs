@@ -32,12 +32,15 @@ mod value;
 mod variable;
 
 use super::calls;
+use super::constants::Constant;
 use super::graph::{self, Graph};
 use super::loops;
+use super::math::Routines;
 use super::module::{Entry, Module};
 use super::structure;
 use super::used;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::driver::constants::MAX_TEXTURES;
 use crate::front::Request;
 use crate::front::common::emit::value::{Comp, Shape};
 use crate::front::common::emit::{Division, Emit};
@@ -116,13 +119,19 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         stages,
         kept: Kept::default(),
         loops: 0,
+        routines: Routines::default(),
+        arguments: Arguments { constant_samplers: constant_samplers(m), ..Arguments::default() },
     };
     lower.run(function, kernel, &items, &loops)?;
     let (private_bytes, shared_bytes, input_bytes) = (lower.private, lower.shared, lower.input_bytes);
     let interface = lower.stages.interface;
+    let routines = lower.routines.into_functions();
     let ssa = lower.e.ssa;
     ssa.finish(&mut func);
     let mut program = Program::new(func);
+    routines.into_iter().for_each(|routine| {
+        program.funcs.push(routine);
+    });
     program.block_size = block_size;
     request.chip.check_shared(shared_bytes.into()).map_err(|e| Box::new(m.error(entry.at, e.to_string())))?;
     program.shared_bytes = shared_bytes;
@@ -133,6 +142,20 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         program.interface = Some(Box::new(interface));
     }
     Ok(program)
+}
+
+/// The different samplers of `OpConstantSampler`; no more than can be numbered.
+fn constant_samplers(m: &Module) -> Vec<[u32; 3]> {
+    let mut found = Vec::new();
+    for inst in m.code.insts.iter().filter(|inst| inst.op == Op::ConstantSampler) {
+        match m.constants.get(&inst.result).map(|c| &**c) {
+            Some(Constant::Sampler(s)) if found.len() < MAX_TEXTURES as usize && !found.contains(s) => {
+                found.push(*s);
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 fn incoming(m: &Module) -> FxHashMap<(u32, u32), u32> {
@@ -218,6 +241,20 @@ struct Lower<'a, 'f> {
     kept: Kept,
     /// Loops around what is being lowered.
     loops: u32,
+    routines: Routines,
+    arguments: Arguments,
+}
+
+/// What a kernel's arguments take besides bytes.
+#[derive(Default)]
+struct Arguments {
+    textures: u32,
+    images: u32,
+    samplers: u32,
+    /// Samplers that the module has itself, in their order.
+    constant_samplers: Vec<[u32; 3]>,
+    /// Where in the input the driver says what the formats of images are.
+    facts: u32,
 }
 
 impl<'a> Lower<'a, '_> {

@@ -1,6 +1,6 @@
 //! OpenCL.std: integers, the exact functions of floats, and those that OpenCL leaves inexact (`native_`, `half_`).
 //!
-//! Functions that ask for precision which the hardware has not are refused by name.
+//! Functions that ask for precision which the hardware has not are routines of [`math`].
 
 use super::glsl::{Floats, operands_of};
 use super::pointer::{Place, Pointer};
@@ -8,6 +8,7 @@ use super::{Lower, R};
 use crate::front::common::emit::memory::forward;
 use crate::front::common::emit::op::Op as N;
 use crate::front::common::emit::value::{Comp, Shape, Word};
+use crate::front::spirv::math::{self, Other};
 use crate::ir::{Align, Cond, MemRef, Op as IrOp, Rnd, Type as IrType};
 use spirv::OpenclStd100Op as Cl;
 use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2, PI};
@@ -186,10 +187,27 @@ impl Lower<'_, '_> {
                 })?;
                 self.define_numbers(32, comps)
             }
+            Cl::nextafter | Cl::remainder | Cl::remquo => self.between(op, x),
+            Cl::nan => {
+                let f = self.numbers(x, 1, true)?;
+                let comps = self.each(&f, |this, c| {
+                    Ok(match (f.bits, c[0]) {
+                        (64, Comp::Wide(low, high)) => {
+                            Comp::Wide(low, this.e.op2(IrOp::Or, IrType::U32, high, 0x7ff8_0000))
+                        }
+                        (16, c) => Comp::Word(this.e.op2(IrOp::Or, IrType::U32, c.word(), 0x7e00)),
+                        (_, c) => Comp::Word(this.e.op2(IrOp::Or, IrType::U32, c.word(), 0x7fc0_0000)),
+                    })
+                })?;
+                self.define_numbers(f.bits, comps)
+            }
             Cl::printf => self.missing("printf is"),
             _ => {
+                if let Some((argument, result)) = math::shape(op) {
+                    return self.routine(op, x, argument, result);
+                }
                 let Some(wanted) = by_formula(op) else {
-                    return self.missing(format!("{op:?} as exact as OpenCL asks is"));
+                    return self.missing(format!("{op:?} is"));
                 };
                 let f = self.numbers(x, wanted, false)?;
                 let comps = self.each(&f, |this, c| this.real(op, f.bits, c))?;
@@ -317,9 +335,6 @@ impl Lower<'_, '_> {
             Cl::step => self.step(b, a, c[1])?,
             Cl::smoothstep => self.smooth_step(b, c)?,
             Cl::logb => {
-                if b == 64 {
-                    return self.missing("logb of 64 bits is");
-                }
                 let n = self.lane(N::FrexpExp, 32, b, &[a])?;
                 let n = self.e.op2(IrOp::Add, IrType::U32, n.word(), u32::MAX);
                 let r = self.lane(N::I2F, b, 32, &[Comp::Word(n)])?;
@@ -345,8 +360,103 @@ impl Lower<'_, '_> {
                 let (s, c) = (self.f1(N::Fsin, b, a)?, self.f1(N::Fcos, b, a)?);
                 self.f2(N::Fdiv, b, s, c)?
             }
-            _ => return self.missing(format!("{op:?} as exact as OpenCL asks is")),
+            _ => return self.missing(format!("{op:?} is")),
         })
+    }
+
+    /// A function that is a routine, for each component; halves by way of 32 bits.
+    fn routine(&mut self, op: Cl, x: &[u32], argument: Other, result: Other) -> R<()> {
+        let floats = if argument == Other::Real { 2 } else { 1 };
+        let wanted = floats + usize::from(argument == Other::Int) + usize::from(result != Other::None);
+        if x.len() != wanted {
+            return self.fail(format!("the instruction has {} operands instead of {wanted}", x.len()));
+        }
+        let f = self.numbers(&x[..floats], floats, false)?;
+        let b = f.bits;
+        let n = match argument {
+            Other::Int => {
+                let n = self.numbers(&x[1..2], 1, true)?;
+                if n.bits != 32 || n.args[0].len() != f.args[0].len() {
+                    return self.fail("the integers do not fit the numbers");
+                }
+                Some(n.args[0].clone())
+            }
+            _ => None,
+        };
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for i in 0..f.args[0].len() {
+            let mut args: Vec<Comp> = f.args.iter().map(|a| self.e.float_src(a[i], b)).collect();
+            args.extend(n.as_ref().map(|n| n[i]));
+            let Some(results) = self.routines.call(&mut self.e, op, &args) else {
+                return self.missing(format!("{op:?} is"));
+            };
+            let back = |this: &mut Self, c: Comp| {
+                if b == 16 { this.e.float_resize(c, 32, 16, Rnd::Near) } else { c }
+            };
+            first.push(back(self, results[0]));
+            match (result, results.get(1)) {
+                (Other::Real, Some(&c)) => second.push(back(self, c)),
+                (Other::Int, Some(&c)) => second.push(c),
+                _ => {}
+            }
+        }
+        if result != Other::None {
+            let bits = if result == Other::Int { 32 } else { b };
+            self.store_numbers(x[wanted - 1], bits, &second)?;
+        }
+        self.define_numbers(b, first)
+    }
+
+    /// Functions of two floats that depend on how floats lie.
+    fn between(&mut self, op: Cl, x: &[u32]) -> R<()> {
+        let wanted = if op == Cl::remquo { 3 } else { 2 };
+        if x.len() != wanted {
+            return self.fail(format!("the instruction has {} operands instead of {wanted}", x.len()));
+        }
+        let f = self.numbers(&x[..2], 2, false)?;
+        let b = f.bits;
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for i in 0..f.args[0].len() {
+            let (a, c) = (f.args[0][i], f.args[1][i]);
+            if op == Cl::nextafter {
+                first.push(self.next_after(a, c, b)?);
+                continue;
+            }
+            let (a, c) = (self.e.float_src(a, b), self.e.float_src(c, b));
+            let (rest, quotient) = self.nearest_remainder(a, c, b.max(32))?;
+            first.push(if b == 16 { self.e.float_resize(rest, 32, 16, Rnd::Near) } else { rest });
+            second.push(quotient);
+        }
+        if op == Cl::remquo {
+            self.store_numbers(x[2], 32, &second)?;
+        }
+        self.define_numbers(b, first)
+    }
+
+    /// The float next to `a` on the way to `c`: floats as integers, negative ones from the other side.
+    fn next_after(&mut self, a: Comp, c: Comp, b: u8) -> R<Comp> {
+        let truth = |this: &mut Self, n, x: Comp, y: Comp| -> R<_> {
+            let p = this.lane(n, 1, b, &[x, y])?;
+            Ok(this.e.truth(p, 1))
+        };
+        let zero = Comp::constant(b, 0);
+        let is_zero = truth(self, N::Feq, a, zero)?;
+        // From zero the way leads to the least float with the sign of the other.
+        let least = self.with_sign(Comp::constant(b, 1), c, b)?;
+        // Away from zero the bits grow.
+        let up = truth(self, N::Flt, a, c)?;
+        let positive = truth(self, N::Flt, zero, a)?;
+        let away = self.e.xor(up, positive).not();
+        let one = Comp::constant(b, 1);
+        let more = self.e.int2(IrOp::Add, false, b, a, one);
+        let less = self.e.int2(IrOp::Sub, false, b, a, one);
+        let next = self.e.select_comp(away, more, less);
+        let next = self.e.select_comp(is_zero, least, next);
+        let same = truth(self, N::Feq, a, c)?;
+        let next = self.e.select_comp(same, c, next);
+        let nan = truth(self, N::Funord, a, c)?;
+        let none = self.float_constant(f64::NAN, b);
+        Ok(self.e.select_comp(nan, none, next))
     }
 
     fn choice(&mut self, op: Cl, x: &[u32]) -> R<()> {
@@ -432,6 +542,21 @@ impl Lower<'_, '_> {
         Ok(mem)
     }
 
+    /// The scalars that lie so many vectors behind a pointer into a variable that needs no memory.
+    fn in_variable(&mut self, pointer: u32, bits: u8, offset: u32, count: u32) -> R<Option<Vec<Pointer>>> {
+        let p = self.pointer(pointer)?;
+        let Place::Slot { slot, first } = p.place else { return Ok(None) };
+        let offset = self.m.constant_index(offset).and_then(|offset| u32::try_from(offset).ok());
+        match (offset, self.m.shape(p.to) == Some(Shape::scalar(bits))) {
+            (Some(offset), true) => {
+                let first = first + offset * count;
+                let place = |n| Place::Slot { slot, first: first + n };
+                Ok(Some((0..count).map(|n| Pointer::new(place(n), p.to)).collect()))
+            }
+            _ => self.fail("the pointer does not lead to a scalar of the vector's type"),
+        }
+    }
+
     fn vector_load(&mut self, op: Cl, x: &[u32]) -> R<()> {
         let shape = self.shape_of(self.ty())?;
         if x.len() < 2 {
@@ -439,6 +564,13 @@ impl Lower<'_, '_> {
         }
         let count = u32::from(shape.comps);
         if op == Cl::vloadn {
+            if let Some(parts) = self.in_variable(x[1], shape.bits, x[0], count)? {
+                let mut comps = Vec::new();
+                for p in &parts {
+                    comps.extend(self.load_value(p, 0)?);
+                }
+                return self.define(comps);
+            }
             let size = u32::from(shape.bits) / 8;
             let mem = self.at_offset(x[1], shape.bits, x[0], size * count, size.max(1))?;
             let comps = self.e.load(mem, shape).to_vec();
@@ -460,6 +592,12 @@ impl Lower<'_, '_> {
         let data = self.comps(x[0])?;
         let count = u32::from(shape.comps);
         if op == Cl::vstoren {
+            if let Some(parts) = self.in_variable(x[2], shape.bits, x[1], count)? {
+                for (p, &c) in parts.iter().zip(data.iter()) {
+                    self.store_value(p, &[c], 0)?;
+                }
+                return Ok(());
+            }
             let size = u32::from(shape.bits) / 8;
             let mem = self.at_offset(x[2], shape.bits, x[1], size * count, size.max(1))?;
             self.e.store(mem, shape, &data, u16::MAX);

@@ -118,6 +118,8 @@ impl Lower<'_, '_> {
                 let is_pointer = |ty| matches!(self.m.ty(ty), Some(Type::Pointer { .. }));
                 match (is_pointer(source), is_pointer(ty)) {
                     (false, false) => return Ok(false),
+                    // It says when a variable lives, and nothing else.
+                    (true, true) if self.simple.contains(&self.m.code.insts[self.n].result) => {}
                     (true, true) => self.recast(x[0])?,
                     (true, false) => {
                         let address = self.pointer_number(x[0])?;

@@ -1,10 +1,11 @@
 //! Variables that need no memory: all that happens to them are loads and stores of parts that are known beforehand.
 //!
 //! A pointer is simple if everything that is done with it is to load from it, to store to it, or to make simple pointers of it
-//! by indices that are constants within their arrays; passed to a function, if the parameter is simple there. What is not
+//! by indices that are constants within their arrays; passed to a function, if the parameter is simple there; or loaded from and
+//! stored to by `vloadn` and `vstoren` with constant offsets. A pointer of another type may say when it lives. What is not simple
 //! spreads back from pointers to what they were made of.
 
-use crate::front::spirv::module::Module;
+use crate::front::spirv::module::{Module, Set};
 use crate::front::spirv::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -25,6 +26,13 @@ pub(super) fn find(m: &Module) -> FxHashSet<u32> {
             pointers.insert(inst.result);
         }
     }
+    let casts: FxHashSet<u32> = m
+        .code
+        .insts
+        .iter()
+        .filter(|inst| inst.op == Op::Bitcast && pointers.contains(&inst.result))
+        .map(|inst| inst.result)
+        .collect();
     let mut complex = Vec::new();
     for n in 0..m.code.insts.len() {
         let inst = m.code.insts[n];
@@ -34,6 +42,14 @@ pub(super) fn find(m: &Module) -> FxHashSet<u32> {
                 complex.push(id);
             }
         };
+        let named = matches!(inst.op, Op::Name | Op::Decorate | Op::LifetimeStart | Op::LifetimeStop);
+        if !casts.is_empty() && !named && !m.is_debug(n) {
+            m.for_ids(n, |id| {
+                if id != inst.result && casts.contains(&id) {
+                    spoil(id);
+                }
+            });
+        }
         match inst.op {
             Op::Name | Op::Decorate | Op::EntryPoint | Op::LifetimeStart | Op::LifetimeStop => {}
             Op::Variable => {
@@ -64,6 +80,10 @@ pub(super) fn find(m: &Module) -> FxHashSet<u32> {
             {
                 made_of.entry(inst.result).or_default().push(x[0]);
             }
+            Op::Bitcast if casts.contains(&inst.result) && pointers.contains(&x[0]) => {
+                made_of.entry(inst.result).or_default().push(x[0]);
+            }
+            Op::ExtInst if vector_in_memory(m, x).is_some_and(|v| v.fits(m)) => {}
             Op::CopyObject => made_of.entry(inst.result).or_default().push(x[0]),
             Op::FunctionCall => {
                 let params = m.function_of.get(&x[0]).map(|&f| &m.functions[f].params);
@@ -90,6 +110,61 @@ pub(super) fn find(m: &Module) -> FxHashSet<u32> {
     }
     pointers.retain(|id| !spoilt.contains(id));
     pointers
+}
+
+/// A vector that `vloadn` or `vstoren` moves: the pointer to scalars, the offset in vectors, and the components.
+struct Moved {
+    pointer: u32,
+    offset: u32,
+    components: u32,
+}
+
+fn vector_in_memory(m: &Module, x: &[u32]) -> Option<Moved> {
+    use spirv::OpenclStd100Op as Cl;
+    if !matches!(m.sets.get(x.first()?), Some(Set::OpenCl)) {
+        return None;
+    }
+    match (Cl::from_u32(*x.get(1)?)?, &x[2..]) {
+        (Cl::vloadn, &[offset, pointer, components]) => Some(Moved { pointer, offset, components }),
+        (Cl::vstoren, &[data, offset, pointer]) => {
+            let shape = m.shape(m.code.type_of(data)?)?;
+            Some(Moved { pointer, offset, components: shape.comps.into() })
+        }
+        _ => None,
+    }
+}
+
+impl Moved {
+    /// Whether it lies, by constants, within the array whose element the pointer is an access to.
+    fn fits(&self, m: &Module) -> bool {
+        let end = m.constant_index(self.offset).and_then(|offset| {
+            u64::try_from(offset).ok()?.checked_add(1)?.checked_mul(self.components.into())
+        });
+        match (end, room(m, self.pointer)) {
+            (Some(end), Some(room)) => end <= u64::from(room),
+            _ => false,
+        }
+    }
+}
+
+/// Elements of an array of scalars from the one on that a chain of accesses leads to.
+fn room(m: &Module, pointer: u32) -> Option<u32> {
+    let n = m.code.def(pointer)?;
+    let x = m.code.operands(n);
+    let path = match m.code.insts[n].op {
+        Op::AccessChain | Op::InBoundsAccessChain => x.get(1..)?,
+        Op::InBoundsPtrAccessChain | Op::PtrAccessChain => x.get(2..)?,
+        _ => return None,
+    };
+    let Some(Type::Pointer { to, .. }) = m.ty(m.code.type_of(x[0])?) else { return None };
+    let (&last, path) = path.split_last()?;
+    let mut ty = *to;
+    for &id in path {
+        ty = m.part(ty, u32::try_from(m.constant_index(id)?).ok()?)?;
+    }
+    let Some(Type::Array { part, len }) = m.ty(ty) else { return None };
+    m.shape(*part).filter(|shape| shape.comps == 1)?;
+    len.checked_sub(u32::try_from(m.constant_index(last)?).ok()?)
 }
 
 /// Whether indices are constants within what they index.

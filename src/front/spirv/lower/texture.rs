@@ -2,6 +2,7 @@
 
 use super::value::Value;
 use super::{Lower, R};
+use crate::front::common::emit::op::Op as N;
 use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::texture;
 use crate::front::spirv::types::{Image, Type};
@@ -107,7 +108,9 @@ impl Lower<'_, '_> {
     /// The type of channels, which the result's, or the data's, components have.
     pub(super) fn channel(&self, image: &Image, ty: u32) -> R<IrType> {
         let scalar = self.m.part(ty, 0).unwrap_or(ty);
-        if scalar != image.sampled_type || self.m.shape(ty).is_none() {
+        // A kernel's images hold what is read of them.
+        let held = self.m.ty(image.sampled_type) == Some(&Type::Void) || scalar == image.sampled_type;
+        if !held || self.m.shape(ty).is_none() {
             let (has, wanted) = (self.m.type_name(ty), self.m.type_name(image.sampled_type));
             return self.fail(format!("a {has} is not what an image of {wanted} holds"));
         }
@@ -184,9 +187,11 @@ impl Lower<'_, '_> {
             Op::ImageQueryLod => self.query_lod(x)?,
             Op::ImageQuerySizeLod | Op::ImageQuerySize | Op::ImageQueryLevels | Op::ImageQuerySamples => {
                 let o = self.opaque(x[0])?;
-                if self.image_type(&o)?.sampled == 2 {
+                let image = self.image_type(&o)?;
+                if image.is_stored() {
                     return match op {
                         Op::ImageQuerySize | Op::ImageQuerySamples => Ok(false),
+                        Op::ImageQuerySizeLod if image.access.is_some() => Ok(false),
                         _ => self.fail("a storage image has one level"),
                     };
                 }
@@ -208,7 +213,7 @@ impl Lower<'_, '_> {
         }
         let image = self.image_type(&o)?;
         let kind = self.image_kind(&image)?;
-        if image.sampled == 2 {
+        if image.is_stored() {
             return self.fail("a storage image is not sampled");
         }
         if matches!(kind.0, Dim::Buffer | Dim::Ms) {
@@ -285,7 +290,14 @@ impl Lower<'_, '_> {
         let mask = if s.compares { 1 } else { 15 };
         let mut t = Tex { shadow: s.compares, mask, ..texture::access(op, (dim, array), ty) };
         let n = dim.coordinates();
-        let mut coords = self.vector(x[1], true, n + usize::from(array) + usize::from(s.projects))?;
+        let least = n + usize::from(array) + usize::from(s.projects);
+        let mut coords = if self.m.kernel && self.m.is_int(self.type_of(x[1])?) {
+            // A kernel's integers are coordinates in texels, for a sampler that takes those.
+            let whole = self.vector(x[1], false, least)?;
+            whole.iter().map(|&w| self.e.convert_one(N::I2F, 32, 32, Comp::Word(w)).word()).collect()
+        } else {
+            self.vector(x[1], true, least)?
+        };
         let mut compare = match s.compares {
             true => Some(self.vector(x[2], true, 1)?[0]),
             false => None,
@@ -411,11 +423,11 @@ impl Lower<'_, '_> {
         self.finish_texture(&o, t)
     }
 
-    fn fetch(&mut self, x: &[u32]) -> R<()> {
+    pub(super) fn fetch(&mut self, x: &[u32]) -> R<()> {
         let o = self.opaque(x[0])?;
         let image = self.image_type(&o)?;
         let (dim, array) = self.image_kind(&image)?;
-        if dim == Dim::Cube || image.sampled == 2 {
+        if dim == Dim::Cube || image.is_stored() {
             return self.fail("texels are not fetched from cubes");
         }
         let with = self.image_operands(&x[2..])?;

@@ -27,6 +27,9 @@ impl Lower<'_, '_> {
             return Ok(if self.e.scope.holds(block) { value } else { self.arriving(value, block) });
         }
         if let Some(constant) = self.m.constants.get(&id) {
+            if let Constant::Sampler(sampler) = **constant {
+                return self.constant_sampler(sampler);
+            }
             let ty = self.type_of(id)?;
             let mut comps = Vec::new();
             self.constant_comps(constant, ty, &mut comps)?;

@@ -8,9 +8,12 @@
 
 use super::layout::elements;
 use super::pointer::{Place, Pointer};
+use super::texture::Opaque;
 use super::value::Value;
 use super::{Lower, R};
 use crate::chip::CONST_BANK_BYTES;
+use crate::driver::Abi;
+use crate::driver::constants::MAX_TEXTURES;
 use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::lanes;
 use crate::front::spirv::module::Module;
@@ -253,7 +256,7 @@ impl Lower<'_, '_> {
     }
 
     /// The kernel's input from a multiple of 16 bytes on.
-    fn input(&self, at: u32) -> MemRef {
+    pub(super) fn input(&self, at: u32) -> MemRef {
         let abi = self.request.abi;
         MemRef::new(Space::Const)
             .with_buffer(abi.input_bank.into())
@@ -270,6 +273,13 @@ impl Lower<'_, '_> {
         if class != StorageClass::Function {
             return self.fail("a variable of a function has the storage class Function");
         }
+        if self.holds_opaque(id) {
+            // It is what is stored to it, once.
+            return match self.operands().get(1) {
+                None => Ok(()),
+                Some(_) => self.missing("an initial image or sampler of a variable is"),
+            };
+        }
         let p = match self.variables.get(&(self.instance, id)) {
             Some(p) => p.clone(),
             None => self.frame_variable(self.instance, id, to)?,
@@ -279,6 +289,13 @@ impl Lower<'_, '_> {
         }
         self.define_value(Value::Pointer(p));
         Ok(())
+    }
+
+    /// Whether an id is a function's variable for an image or a sampler.
+    pub(super) fn holds_opaque(&self, id: u32) -> bool {
+        let pointer = self.m.code.type_of(id).and_then(|ty| self.m.ty(ty));
+        let Some(&Type::Pointer { class: StorageClass::Function, to }) = pointer else { return false };
+        self.m.info(to).is_some_and(|info| info.opaque)
     }
 
     /// A variable of a function where it is called, above what its callers use.
@@ -349,6 +366,11 @@ impl Lower<'_, '_> {
         let mut at = 0u32;
         for &param in &f.params {
             let ty = self.type_of(param)?;
+            if self.m.info(ty).is_some_and(|info| info.opaque) {
+                let value = self.opaque_parameter(param, ty)?;
+                self.values.insert((0, param), (value, self.e.b.block));
+                continue;
+            }
             let by_value = self.by_value(param);
             let pointee = match self.m.ty(ty) {
                 Some(&Type::Pointer { class, to }) => Some((class, to)),
@@ -359,9 +381,6 @@ impl Lower<'_, '_> {
                 _ => ty,
             };
             let Some(info) = self.m.info(held).cloned() else { return self.fail("a parameter has no type") };
-            if info.opaque {
-                return self.missing(format!("the parameter {} is", self.m.name(param)));
-            }
             at = at.next_multiple_of(info.align);
             let place = MemRef::new(Space::Const)
                 .with_buffer(abi.input_bank.into())
@@ -406,7 +425,38 @@ impl Lower<'_, '_> {
             };
             self.values.insert((0, param), (value, self.e.b.block));
         }
+        self.arguments.facts = at.next_multiple_of(4);
         self.input_bytes = at;
         Ok(())
+    }
+
+    /// The image or sampler that a kernel is given: they are numbered in the order of the parameters, and take no bytes.
+    fn opaque_parameter(&mut self, param: u32, ty: u32) -> R<Value> {
+        let numbers = &mut self.arguments;
+        let (number, most, image) = match self.m.ty(ty) {
+            Some(Type::Image(image)) if image.is_stored() => (&mut numbers.images, Abi::MAX_IMAGES, Some(ty)),
+            Some(Type::Image(_)) => (&mut numbers.textures, MAX_TEXTURES, Some(ty)),
+            Some(Type::Sampler) => (&mut numbers.samplers, MAX_TEXTURES, None),
+            _ => return self.missing(format!("the parameter {} is", self.m.name(param))),
+        };
+        if *number == most {
+            return self.missing(format!("{} is one more than {most}, which", self.m.name(param)));
+        }
+        *number += 1;
+        let number = Word::Imm(*number - 1);
+        Ok(Value::Opaque(Opaque { image: number, sampler: number, ty: image, order: Order::Weak }))
+    }
+
+    /// The sampler that a constant of a kernel is: numbered behind those of the arguments, equal ones once, in the order of the
+    /// module.
+    pub(super) fn constant_sampler(&mut self, wanted: [u32; 3]) -> R<Value> {
+        let known = &self.arguments.constant_samplers;
+        let before = known.iter().position(|s| *s == wanted).unwrap_or(known.len()) as u32;
+        let number = self.arguments.samplers + before;
+        if number >= MAX_TEXTURES {
+            return self.missing(format!("more than {MAX_TEXTURES} samplers are"));
+        }
+        let number = Word::Imm(number);
+        Ok(Value::Opaque(Opaque { image: number, sampler: number, ty: None, order: Order::Weak }))
     }
 }
