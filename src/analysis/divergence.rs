@@ -173,6 +173,8 @@ struct Divergence<'f> {
     /// be meeting yet.
     unmet: Vec<u32>,
     position: SecondaryMap<BlockId, u32>,
+    /// Edges to a block. A loop is gone round together by the lanes that entered it together, so
+    /// the edges back to its header count for nothing.
     edges_in: SecondaryMap<BlockId, u32>,
     loops: Vec<Loop>,
     /// Innermost loop around a block, plus one.
@@ -199,9 +201,12 @@ impl<'f> Divergence<'f> {
         };
         for (n, &b) in f.layout.iter().enumerate() {
             d.position[b] = n as u32;
-            for s in f.blocks[b].term.successors() {
-                d.edges_in[s] += 1;
-            }
+        }
+        for &b in &f.layout {
+            let goes_on = |s: &BlockId| {
+                d.position[*s] > d.position[b] || !matches!(f.blocks[*s].merge, Merge::Loop { .. })
+            };
+            f.blocks[b].term.successors().filter(goes_on).for_each(|s| d.edges_in[s] += 1);
         }
         let mut open: Vec<usize> = Vec::new();
         for (n, &b) in f.layout.iter().enumerate() {
@@ -502,6 +507,42 @@ b6:
     jump b7
 b7:
     exit";
+
+    const IN_AN_IF: &str = "b0:
+    rdsv u32 %r0 sv[nctaid.x]
+    rdsv u32 %r1 sv[tid.x]
+    mov u32 %r7 0x0
+    set.lt pred u32 %p2 %r1 0x4
+    set.lt pred u32 %p3 %r1 0x2
+    if %p2 b1 b6 join b6
+b1:
+    jump b2(%r7)
+b2(%r4): loop exit b5 cont CONT
+    set.ge pred u32 %p5 %r4 %r0
+    jump b3
+b3:
+    if %p5 b5 b4 join b4
+b4:
+    add u32 %r6 %r4 0x1
+    REST
+b5:
+    jump b6
+b6:
+    exit";
+
+    #[test]
+    fn a_loop_in_a_divergent_if_is_gone_round_together() {
+        let text = IN_AN_IF.replace("CONT", "b7").replace("REST", "jump b7\nb7:\n jump b2(%r6)");
+        assert_eq!(uniform(&text), [3]);
+        assert_eq!(uniform(&text.replace("nctaid.x", "tid.y")), [0u32; 0]);
+    }
+
+    #[test]
+    fn lanes_that_go_round_early_meet_the_others_in_no_round() {
+        let rest = "if %p3 b7 b8 join b8\nb7:\n jump b2(%r7)\nb8:\n jump b2(%r6)";
+        let text = IN_AN_IF.replace("CONT", "b2").replace("REST", rest);
+        assert_eq!(uniform(&text), [0u32; 0]);
+    }
 
     #[test]
     fn a_counter_is_uniform_after_a_loop_only_if_all_lanes_leave_together() {

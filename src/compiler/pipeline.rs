@@ -197,8 +197,10 @@ impl<'a> Compile<'a> {
     ) -> Result<(Code, layout::Section, u32)> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         let [mut gprs, limit, results] = registers;
+        // Tests of loops are written twice where they are executed often, and may part lanes.
+        let rotate = options.opt_level > OptLevel::O1 && !program.stage().is_graphics();
         let mut code = self
-            .timed("emit", || emit::emit_function(chip, program, root, alloc, uniform))?
+            .timed("emit", || emit::emit_function(chip, program, root, alloc, uniform, rotate))?
             .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
         code.note_touches();
         if options.opt_level > OptLevel::O1 {

@@ -3,8 +3,8 @@
 use crate::diag::Loc;
 use crate::ir::{Fact, FuncId, Space};
 use crate::isa::effects::{Touched, Touches};
+use crate::isa::latency::Direction;
 use crate::isa::{MInst, Op, Operand};
-use nvir_asm::issue::Issued;
 
 /// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds
 /// such an index.
@@ -78,11 +78,6 @@ impl Line {
             once: 0,
             touches: Touches::default(),
         }
-    }
-
-    /// The instruction as issue control takes it: control comes to it from the one before it.
-    pub(crate) fn issued(&self) -> Issued<'_> {
-        Issued { inst: &self.inst, touches: self.touches, label: false }
     }
 
     /// One that no instruction of the IR became.
@@ -205,6 +200,15 @@ impl Code {
             targets[n] |= targets[n - 1] && self.blocks[n - 1].lines().next().is_none();
         }
         targets
+    }
+
+    /// Where a line of the `n`th block leads.
+    pub(crate) fn direction(&self, n: usize, line: &Line) -> Direction {
+        let block = match line.inst.operands.first() {
+            Some(&Operand::Target(label)) => self.labels.get(label as usize),
+            _ => None,
+        };
+        if block.is_some_and(|&b| b as usize <= n) { Direction::Back } else { Direction::On }
     }
 
     /// Lets the last instruction of a block carry the `.S` of a `NOP.S` after it, where the machine

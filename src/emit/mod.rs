@@ -3,6 +3,7 @@
 pub(crate) mod code;
 mod flow;
 mod predicated_update;
+mod rotate_loops;
 
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
@@ -38,6 +39,7 @@ pub(crate) fn emit_function(
     root: FuncId,
     alloc: &ProgramAllocation,
     uniform: &UniformBranches,
+    rotate_loops: bool,
 ) -> Result<Code, EmitError> {
     let mut code = Code::default();
     let mut starts: SecondaryMap<FuncId, Option<Label>> = SecondaryMap::new();
@@ -85,6 +87,9 @@ pub(crate) fn emit_function(
     code.calls =
         order.len() > 1 || !code.external.is_empty() || !program.has_kernel() || root != program.entry;
     code.remove_idle_branches();
+    if rotate_loops {
+        rotate_loops::run(&mut code);
+    }
     predicated_update::run(&mut code);
     code.fold_syncs(|m| can_sync(chip, m));
     Ok(code)

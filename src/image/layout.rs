@@ -56,8 +56,13 @@ pub(crate) fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
 
     let all = || code.blocks.iter().flat_map(|b| b.lines());
     let targets = code.targets();
-    let places = code.blocks.iter().zip(&targets).flat_map(|(b, &target)| {
-        b.lines().enumerate().map(move |(k, l)| Issued { label: target && k == 0, ..l.issued() })
+    let places = code.blocks.iter().zip(&targets).enumerate().flat_map(|(n, (b, &target))| {
+        b.lines().enumerate().map(move |(k, l)| Issued {
+            inst: &l.inst,
+            touches: l.touches,
+            label: target && k == 0,
+            to: code.direction(n, l),
+        })
     });
     let issues = issue::control(places, &code.touched, count as usize, chip.has_sched_words());
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();

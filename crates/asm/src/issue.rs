@@ -4,12 +4,13 @@
 //! Operations of fixed latency are waited for by these counts alone; loads and other long ones have
 //! the hardware's scoreboard, and the count before their first reader is the longest that there is,
 //! as ptxas has it. The last instruction of a block waits until every fixed latency is over, hence
-//! nothing is pending at labels and behind jumps.
+//! nothing is pending at labels and behind jumps. Who goes on behind a guarded branch waits no
+//! longer than for that: as a rule all is over then, as the guard has been waited for.
 
 use super::issue_class::Kind;
 use super::model::{Cycle, Model};
 use nvir_isa::effects::{Resource, Touched, Touches};
-use nvir_isa::latency::{self, bank};
+use nvir_isa::latency::{self, Direction, bank};
 use nvir_isa::sched_word::{GROUP_BYTES, Issue, SLOTS};
 use nvir_isa::{MInst, Op, Operand};
 
@@ -22,6 +23,8 @@ pub struct Issued<'m> {
     pub touches: Touches,
     /// Control may come here from elsewhere.
     pub label: bool,
+    /// Where it leads, if it is a branch.
+    pub to: Direction,
 }
 
 /// Machine code by address, as [`control`] takes it. A branch to a scheduling word goes to the
@@ -39,6 +42,7 @@ pub fn in_code_order<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Ve
         inst,
         touches: touched.add(inst),
         label: is_target(pc) || starts_group(pc),
+        to: if target(inst).is_some_and(|t| t <= pc) { Direction::Back } else { Direction::On },
     };
     code.iter().map(place).collect()
 }
@@ -78,7 +82,7 @@ pub fn control<'m>(
         out.extend(open.map(|o| o.close(&mut model)));
         issue(&mut model, touched, &first, &kind);
         place += 1;
-        let mut last = first.inst;
+        let mut last = first;
         let mut before_last = behind;
         let mut gap = None;
         if together.is_some()
@@ -87,22 +91,25 @@ pub fn control<'m>(
             issue(&mut model, touched, &second, &of_second);
             out.push(Issue::DUAL);
             before_last = Some(first.inst.op);
-            last = second.inst;
+            last = second;
             place += 1;
             gap = code.peek().map(|(next, _)| latency::neighbours(first.inst, next.inst));
         }
         let mut cycles = gap.unwrap_or(1);
         let next = code.peek();
         if let Some((next, _)) = next {
-            cycles = cycles.max(latency::neighbours(last, next.inst));
+            cycles = cycles.max(latency::neighbours(last.inst, next.inst));
         }
-        if latency::transfers(last) || next.is_none_or(|(next, _)| next.label) {
-            cycles = cycles.max(latency::drain(last, double));
+        let ends = next.is_none_or(|(next, _)| next.label);
+        if latency::transfers(last.inst) || ends {
+            // What leads on is in one piece of straight code with what is behind it.
+            let pending = if ends { Cycle::MAX } else { model.pending() };
+            cycles = cycles.max(latency::drain(last.inst, last.to, double, pending));
             model.forget();
-        } else if last.op == Op::Membar {
+        } else if last.inst.op == Op::Membar {
             model.forget();
         }
-        open = Some(Open { inst: last, behind: before_last, since: model.now() });
+        open = Some(Open { inst: last.inst, behind: before_last, since: model.now() });
         model.advance(cycles);
     }
     out.extend(open.map(|o| o.close(&mut model)));
@@ -248,6 +255,23 @@ mod tests {
         let bra = MInst::new(Op::Bra).arg(Operand::Target(0));
         let c = cycles(&[add(0, 10), bra, add(1, 0)]);
         assert_eq!(c[1], latency::DRAIN_BRANCH, "{c:?}");
+    }
+
+    #[test]
+    fn who_stays_behind_a_guarded_branch_waits_for_what_is_pending() {
+        let branch = |to| MInst::new(Op::Bra).arg(Operand::Target(to)).guarded(Pred::new(0));
+        for (to, count) in [(40, 9), (8, latency::DRAIN_BRANCH)] {
+            let code = [add(9, 10), add(0, 10), add(1, 9), branch(to), add(2, 0), add(3, 0)];
+            assert_eq!(cycles(&code)[3], count);
+        }
+        let waits = [add(0, 10), add(1, 0), add(2, 1), branch(40), add(3, 2), add(4, 3)];
+        assert_eq!(cycles(&waits)[3], 9);
+        assert_eq!(cycles(&[branch(16), add(3, 2), add(4, 3)])[0], latency::BEHIND_GUARDED);
+        // So does who does not break out; nobody stays behind a branch without a guard.
+        let leave = MInst::new(Op::Brk).guarded(Pred::new(0));
+        assert_eq!(cycles(&[leave.clone(), add(3, 2)])[0], latency::BEHIND_GUARDED);
+        assert_eq!(cycles(&[leave, add(3, 2), branch(8)])[0], latency::DRAIN);
+        assert_eq!(cycles(&[MInst::new(Op::Brk), add(3, 2)])[0], latency::DRAIN);
     }
 
     #[test]

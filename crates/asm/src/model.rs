@@ -27,13 +27,16 @@ pub(crate) struct Model {
     /// The cycle from which each resource is held by nobody.
     free: [Cycle; Resource::COUNT],
     ports: Ports,
+    /// The cycle from which nothing of fixed latency is pending.
+    settled: Cycle,
     /// Time starts so late that nothing is pending, and jumps as far to forget what is.
     now: Cycle,
 }
 
 impl Default for Model {
     fn default() -> Model {
-        Model { ready: [0; Resource::COUNT], free: [0; Resource::COUNT], ports: Ports::default(), now: LONG }
+        let (ready, free) = ([0; Resource::COUNT], [0; Resource::COUNT]);
+        Model { ready, free, ports: Ports::default(), settled: 0, now: LONG }
     }
 }
 
@@ -41,6 +44,11 @@ impl Model {
     /// The present cycle.
     pub(crate) fn now(&self) -> Cycle {
         self.now
+    }
+
+    /// Cycles until no result of fixed latency, no source and no port is waited for.
+    pub(crate) fn pending(&self) -> Cycle {
+        self.settled.max(self.ports.idle_at()).saturating_sub(self.now)
     }
 
     /// Lets time go on.
@@ -77,13 +85,17 @@ impl Model {
     pub(crate) fn issue(&mut self, op: Op, port: &Port, reads: &[u16], writes: &[u16]) {
         self.ports.issue(port, self.now);
         if latency::holds_sources(op) {
-            for &r in reads {
-                self.free[usize::from(r)] = self.now + Cycle::from(latency::HOLD);
-            }
+            let until = self.now + Cycle::from(latency::HOLD);
+            reads.iter().for_each(|&r| self.free[usize::from(r)] = until);
+            self.settled = self.settled.max(until);
         }
         for &r in writes {
-            self.ready[usize::from(r)] = self.now + Cycle::from(latency_of(op, r));
+            let latency = latency_of(op, r);
+            self.ready[usize::from(r)] = self.now + Cycle::from(latency);
             self.free[usize::from(r)] = 0;
+            if latency < SCOREBOARD {
+                self.settled = self.settled.max(self.ready[usize::from(r)]);
+            }
         }
     }
 }
@@ -155,6 +167,12 @@ impl Ports {
             at = at.max(self.double);
         }
         at
+    }
+
+    /// The cycle from which all are free.
+    fn idle_at(&self) -> Cycle {
+        let all = self.rows.iter().chain(&self.queues).copied();
+        all.fold(self.constants.max(self.double), Cycle::max)
     }
 
     /// An instruction takes the port.

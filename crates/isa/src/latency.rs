@@ -231,17 +231,28 @@ pub fn transfers(m: &MInst) -> bool {
         || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
 }
 
+/// The fewest cycles behind a guarded branch that leads on, as ptxas keeps them where nothing is
+/// pending.
+pub const BEHIND_GUARDED: u32 = 3;
+
 /// Cycles behind an instruction that [`transfers`] control, `double` in a function of
-/// [`is_double`].
-pub fn drain(m: &MInst, double: bool) -> u32 {
-    match m.op {
+/// [`is_double`]. What has issued
+/// takes `pending` cycles more until nothing waits for it.
+pub fn drain(m: &MInst, to: Direction, double: bool, pending: u64) -> u32 {
+    let all = match m.op {
         Op::Brx => DRAIN_BRANCH,
         // Where the code ends, FP64 makes nothing shorter.
         Op::Exit | Op::Ret if double => DRAIN_BRANCH,
-        Op::Bra if m.guard.is_true() => DRAIN_BRANCH.min(if double { DRAIN_DOUBLE } else { DRAIN_BRANCH }),
         _ if double => DRAIN_DOUBLE,
+        Op::Bra if m.guard.is_true() || to == Direction::Back => DRAIN_BRANCH,
         _ => DRAIN,
-    }
+    };
+    if may_lead_on(m, to) { pending.clamp(BEHIND_GUARDED.into(), all.into()) as u32 } else { all }
+}
+
+/// Whether it is a guarded branch or break that leads on: who stays is in the same straight code.
+fn may_lead_on(m: &MInst, to: Direction) -> bool {
+    matches!(m.op, Op::Bra | Op::Brk | Op::Cont) && !m.guard.is_true() && to == Direction::On && !m.sync
 }
 
 /// Where an instruction leads.
@@ -261,7 +272,7 @@ pub fn least_drain(m: &MInst, to: Direction, double: bool) -> u32 {
     match m.op {
         _ if !transfers(m) => 0,
         Exit | Ret | Brx => DRAIN_BRANCH,
-        Bra | Brk | Cont if !m.guard.is_true() && to == Direction::On && !m.sync => 0,
+        _ if may_lead_on(m, to) => 0,
         _ if double => DRAIN_DOUBLE,
         Cal | Jcal => DRAIN,
         _ => DRAIN_BRANCH,
