@@ -189,6 +189,6 @@ class View {
     const box = $("canvas-frame");
     const [width, height] = this.about ? this.about.size : [1, 1];
     const most = Math.min((box.clientWidth - 26) / width, (box.clientHeight - 26) / height);
-    this.zoom = most >= 1 ? Math.max(1, Math.min(16, Math.floor(most))) : Math.max(0.1, most);
+    this.zoom = most >= 1 ? Math.min(16, Math.floor(4 * most) / 4) : Math.max(0.1, most);
   }
 }

@@ -36,6 +36,7 @@ targets! {
     tgsi "tgsi"
     tgsi_stages "tgsi-stages"
     nir "nir"
+    spirv "spirv"
     ir_passes "ir-passes"
     ir_registers "ir-registers"
     ir_kernel "ir-kernel"
