@@ -18,8 +18,8 @@
 //! the loop; where it is known it goes. The block between is a place for what does not change in
 //! the loop, which is executed only if the loop is.
 //!
-//! Where lanes leave in different rounds nothing would be gained: who leaves does that by an
-//! instruction of its own, and who stays needs another one.
+//! Where lanes leave in different rounds, who leaves does that by an instruction of its own: those
+//! loops get their branch back behind register allocation (`emit/rotate_loops`).
 //!
 //! Safe because the same instructions are executed in the same order.
 

@@ -1,14 +1,14 @@
 //! The commands of a recording, with all that a page shows of each but fragments.
 
 use crate::pictures::{Pictures, When, base64};
-use crate::{Frame, names};
+use crate::{Frame, Shared, names};
 use nvir_base::stage::{Stage, attribute};
 use nvir_emu::Program;
 use nvir_emu::stage::batch::AttributeBuffer;
 use nvir_hw::method;
 use nvir_vgpu::watch::{Done, Ran, Seen, Vertices, Wanted, Watch, What};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Vertices of a draw that are listed, and of all draws together.
 const VERTICES: usize = 256;
@@ -48,17 +48,16 @@ struct Listed {
 }
 
 struct Collector {
-    first: u64,
-    count: u64,
-    to: Arc<Mutex<Collected>>,
+    frame: Frame,
+    to: Shared<Collected>,
 }
 
 /// The page's data without fragments, and how many of these there are.
 pub(crate) fn commands(frame: &Frame, progress: &mut dyn FnMut(u64)) -> Result<(Value, u64), String> {
-    let to: Arc<Mutex<Collected>> = Arc::default();
-    let collector = Collector { first: frame.first, count: frame.count, to: to.clone() };
+    let to = Shared::<Collected>::default();
+    let collector = Collector { frame: frame.clone(), to: to.clone() };
     let ended = frame.replay(collector, frame.engine, progress)?;
-    let collected = std::mem::take(&mut *to.lock().unwrap_or_else(PoisonError::into_inner));
+    let collected = std::mem::take(&mut *to.lock());
     let name = frame.path.file_name().unwrap_or_default().to_string_lossy();
     let data = json!({
         "schema": 1,
@@ -74,33 +73,24 @@ pub(crate) fn commands(frame: &Frame, progress: &mut dyn FnMut(u64)) -> Result<(
     Ok((data, collected.fragments))
 }
 
-impl Collector {
-    fn shows(&self, command: u64) -> bool {
-        command >= self.first && command - self.first < self.count
-    }
-
-    fn with<T>(&self, f: impl FnOnce(&mut Collected) -> T) -> T {
-        f(&mut self.to.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 impl Watch for Collector {
     fn begin(&mut self, seen: &Seen<'_>) -> Wanted {
-        if self.shows(seen.number) {
-            self.with(|c| c.begin(seen));
+        if self.frame.shows(seen.number) {
+            self.to.lock().begin(seen);
         }
         Wanted::Nothing
     }
 
     fn end(&mut self, seen: &Seen<'_>, done: &Done) {
-        match self.shows(seen.number) {
-            true => self.with(|c| c.end(seen, done)),
-            false => self.with(|c| c.more += u64::from(seen.number >= self.first)),
+        let mut to = self.to.lock();
+        match self.frame.shows(seen.number) {
+            true => to.end(seen, done),
+            false => to.more += u64::from(seen.number >= self.frame.first),
         }
     }
 
     fn vertices(&mut self, vertices: &Vertices<'_>) {
-        self.with(|c| c.vertices(vertices));
+        self.to.lock().vertices(vertices);
     }
 }
 

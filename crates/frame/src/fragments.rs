@@ -1,14 +1,13 @@
 //! All fragments of a recording, where they are few enough for a page: for each command columns of words, deflated.
 
 use crate::pictures::base64;
-use crate::{Frame, names};
+use crate::{Frame, Shared, names};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use nvir_base::stage::Stage;
 use nvir_vgpu::watch::{Fragment, Outcome, Seen, Wanted, Watch};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Words of all fragments together, and fragments.
 const MAX_WORDS: usize = 1 << 24;
@@ -32,43 +31,36 @@ struct Gathered {
 }
 
 struct Gatherer {
-    first: u64,
-    count: u64,
-    to: Arc<Mutex<Gathered>>,
+    frame: Frame,
+    to: Shared<Gathered>,
 }
-
-/// The outcomes in the order of their numbers.
-pub(crate) const OUTCOMES: [Outcome; 5] =
-    [Outcome::Written, Outcome::FailedEarly, Outcome::Discarded, Outcome::Uncovered, Outcome::FailedLate];
 
 /// All fragments, if so many fit; else why not, as text.
 pub(crate) fn all(frame: &Frame, fragments: u64) -> Result<Value, String> {
     if fragments > MAX_FRAGMENTS {
         return Ok(json!(format!("{fragments} fragments are too many for the page")));
     }
-    let to: Arc<Mutex<Gathered>> = Arc::default();
-    let gatherer = Gatherer { first: frame.first, count: frame.count, to: to.clone() };
-    frame.replay(gatherer, frame.engine, &mut |_| {})?;
-    let gathered = std::mem::take(&mut *to.lock().unwrap_or_else(PoisonError::into_inner));
+    let to = Shared::<Gathered>::default();
+    frame.replay(Gatherer { frame: frame.clone(), to: to.clone() }, frame.engine, &mut |_| {})?;
+    let gathered = std::mem::take(&mut *to.lock());
     if gathered.words > MAX_WORDS {
         return Ok(json!("all values of all fragments are too many for the page"));
     }
     Ok(json!({
-        "outcomes": OUTCOMES.map(Outcome::name),
+        "outcomes": Outcome::ALL.map(Outcome::name),
         "commands": gathered.commands.iter().map(Command::json).collect::<Vec<_>>(),
     }))
 }
 
 impl Watch for Gatherer {
     fn begin(&mut self, seen: &Seen<'_>) -> Wanted {
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut to = self.to.lock();
         to.current = seen.number;
-        let shown = seen.number >= self.first && seen.number - self.first < self.count;
-        if shown && to.words <= MAX_WORDS { Wanted::All } else { Wanted::Nothing }
+        if self.frame.shows(seen.number) && to.words <= MAX_WORDS { Wanted::All } else { Wanted::Nothing }
     }
 
     fn fragment(&mut self, f: Fragment) {
-        let to = &mut *self.to.lock().unwrap_or_else(PoisonError::into_inner);
+        let to = &mut *self.to.lock();
         let inputs = || f.inputs.iter().map(|i| i.0);
         let fits = |c: &Command| {
             (c.number, c.colors, c.has_depth) == (to.current, f.texels.len(), f.zeta.is_some())
@@ -93,13 +85,12 @@ impl Watch for Gatherer {
 
 /// What a page knows of a fragment, as words. The page's script reads them in this order.
 fn columns(f: &Fragment) -> Vec<u32> {
-    let outcome = OUTCOMES.iter().position(|&o| o == f.outcome).unwrap_or(0) as u32;
     let [covered, written] = f.cover.map(u32::from);
     let mut words = vec![
         f.at[0] | f.at[1] << 16,
         f.layer,
         f.primitive,
-        outcome | u32::from(f.front) << 3 | covered << 8 | written << 16,
+        f.outcome as u32 | u32::from(f.front) << 3 | covered << 8 | written << 16,
         f.depth,
     ];
     let thread = f.thread.map_or([u32::MAX; 2], |t| [t.launch, t.warp << 5 | t.lane]);

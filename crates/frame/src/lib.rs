@@ -33,6 +33,7 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What is shown of a recording.
 #[derive(Clone, Debug)]
@@ -99,6 +100,27 @@ impl Frame {
             (None, 0) => None,
             (None, wrong) => Some(format!("{wrong} words are not as recorded")),
         })
+    }
+}
+
+/// What a watch gathers, for who replays before it.
+struct Shared<T>(Arc<Mutex<T>>);
+
+impl<T: Default> Default for Shared<T> {
+    fn default() -> Shared<T> {
+        Shared(Arc::default())
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Shared<T> {
+        Shared(self.0.clone())
+    }
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,12 +1,11 @@
 //! The history of one pixel: every fragment of it, in order.
 
-use crate::{Frame, names, steps};
+use crate::{Frame, Shared, names, steps};
 use nvir_base::stage::Stage;
 use nvir_vgpu::watch::{Fragment, Seen, Thread, Wanted, Watch};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
 
-/// Fragments that are told of a pixel, and those of them whose steps a page has.
+/// Fragments of a pixel that are listed, and those of them whose steps a page has.
 const MAX_FRAGMENTS: usize = 1000;
 const MAX_STEPPED: usize = 24;
 
@@ -19,17 +18,17 @@ struct Found {
 struct Finder {
     frame: Frame,
     at: [u32; 2],
-    to: Arc<Mutex<Found>>,
+    to: Shared<Found>,
 }
 
 impl Watch for Finder {
     fn begin(&mut self, seen: &Seen<'_>) -> Wanted {
-        self.to.lock().unwrap_or_else(PoisonError::into_inner).current = seen.number;
+        self.to.lock().current = seen.number;
         if self.frame.shows(seen.number) { Wanted::Pixels(vec![self.at]) } else { Wanted::Nothing }
     }
 
     fn fragment(&mut self, fragment: Fragment) {
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut to = self.to.lock();
         let number = to.current;
         if to.fragments.len() < MAX_FRAGMENTS {
             to.fragments.push((number, fragment));
@@ -38,9 +37,9 @@ impl Watch for Finder {
 }
 
 fn found(frame: &Frame, at: [u32; 2]) -> Result<Vec<(u64, Fragment)>, String> {
-    let to: Arc<Mutex<Found>> = Arc::default();
+    let to = Shared::<Found>::default();
     frame.replay(Finder { frame: frame.clone(), at, to: to.clone() }, frame.engine, &mut |_| {})?;
-    Ok(std::mem::take(&mut *to.lock().unwrap_or_else(PoisonError::into_inner)).fragments)
+    Ok(std::mem::take(&mut *to.lock()).fragments)
 }
 
 /// The fragments of a pixel.

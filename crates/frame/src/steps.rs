@@ -1,16 +1,16 @@
 //! The steps of one thread: each instruction of its warp with what it writes there.
 
-use crate::Frame;
 use crate::collect::listing;
+use crate::{Frame, Shared};
 use nvir_base::stage::Stage;
 use nvir_emu::FaultKind;
 use nvir_emu::engine::{Code, Cx, Engine, Exec, SingleSteps, Trap, Warp, Yield};
 use nvir_vgpu::watch::{Done, Seen, Thread, Wanted, Watch};
 use serde_json::{Value, json};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-/// Instructions that are told.
+/// Instructions that are listed.
 const MAX_STEPS: usize = 20_000;
 
 /// Which thread.
@@ -39,35 +39,33 @@ struct State {
     cut: bool,
 }
 
+/// Who looks for the thread: a watch, which knows what runs, and an engine, which sees it run.
 #[derive(Clone)]
-struct Shared(Arc<(Which, Mutex<State>)>);
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.1.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+struct Follower {
+    which: Arc<Which>,
+    state: Shared<State>,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for Follower {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Shared").field(&self.0.0).finish()
+        f.debug_tuple("Follower").field(&self.which).finish()
     }
 }
 
-impl Watch for Shared {
+impl Watch for Follower {
     fn begin(&mut self, seen: &Seen<'_>) -> Wanted {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         (state.command, state.launches, state.is_here) = (seen.number, 0, false);
-        if seen.number == self.0.0.command { self.0.0.wanted.clone() } else { Wanted::Nothing }
+        if seen.number == self.which.command { self.which.wanted.clone() } else { Wanted::Nothing }
     }
 
     fn end(&mut self, _: &Seen<'_>, _: &Done) {
-        self.state().is_here = false;
+        self.state.lock().is_here = false;
     }
 
     fn runs(&mut self, stage: Stage) {
-        let which = &self.0.0;
-        let mut state = self.state();
+        let which = &self.which;
+        let mut state = self.state.lock();
         state.is_here = false;
         if stage == which.stage && state.command == which.command {
             state.is_here = state.launches == which.thread.launch;
@@ -76,9 +74,9 @@ impl Watch for Shared {
     }
 }
 
-impl Engine for Shared {
+impl Engine for Follower {
     fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>> {
-        Some(Arc::new(Stepping { steps: SingleSteps.prepare(code)?, shared: self.clone() }))
+        Some(Arc::new(Stepping { steps: SingleSteps.prepare(code)?, follower: self.clone() }))
     }
 
     fn shares_memory(&self) -> bool {
@@ -89,14 +87,14 @@ impl Engine for Shared {
 /// Looks at the warp before each instruction.
 struct Stepping {
     steps: Arc<dyn Exec>,
-    shared: Shared,
+    follower: Follower,
 }
 
 impl Exec for Stepping {
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
         let end = self.steps.run(cx, warp, until)?;
-        let which = &self.shared.0.0;
-        let mut state = self.shared.state();
+        let which = &self.follower.which;
+        let mut state = self.follower.state.lock();
         // A stage's warp is a block of its grid.
         let is_here = state.is_here && cx.block()[0] == which.thread.warp;
         if state.start.is_some() && !is_here || state.steps.len() >= MAX_STEPS {
@@ -114,8 +112,7 @@ impl State {
     /// Tells what the instruction before has written, and begins the one that comes.
     fn look(&mut self, cx: &Cx<'_>, warp: &Warp, lane: usize) {
         let program = cx.program();
-        if program.instruction(warp.pc).is_none() && program.illegal(warp.pc).is_none() {
-            // A scheduling word, which is no instruction.
+        if program.is_scheduling_word(warp.pc) {
             return;
         }
         if self.start.is_none() {
@@ -155,11 +152,11 @@ impl State {
 
 /// The steps of a thread.
 pub(crate) fn of(frame: &Frame, which: Which) -> Result<Value, String> {
-    let shared = Shared(Arc::new((which, Mutex::new(State::default()))));
+    let follower = Follower { which: Arc::new(which), state: Shared::default() };
     // An engine lives as long as the process; one is made for each thread that somebody looks at.
-    let engine: &'static Shared = Box::leak(Box::new(shared.clone()));
-    frame.replay(shared.clone(), Some(engine), &mut |_| {})?;
-    let mut state = shared.state();
+    let engine: &'static Follower = Box::leak(Box::new(follower.clone()));
+    frame.replay(follower.clone(), Some(engine), &mut |_| {})?;
+    let mut state = follower.state.lock();
     let Some(start) = state.start.take() else {
         return Err("there is no such thread".into());
     };

@@ -236,8 +236,7 @@ pub fn transfers(m: &MInst) -> bool {
 pub const BEHIND_GUARDED: u32 = 3;
 
 /// Cycles behind an instruction that [`transfers`] control, `double` in a function of
-/// [`is_double`]. What has issued
-/// takes `pending` cycles more until nothing waits for it.
+/// [`is_double`]. What has issued takes `pending` cycles more until nothing waits for it.
 pub fn drain(m: &MInst, to: Direction, double: bool, pending: u64) -> u32 {
     let all = match m.op {
         Op::Brx => DRAIN_BRANCH,

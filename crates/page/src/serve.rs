@@ -25,7 +25,7 @@ const LONGEST: usize = 8 << 10;
 pub trait Site: Send + Sync {
     /// The page as it is now.
     fn page(&self) -> Served;
-    /// What is at another path behind the token, with the text behind its `?`; `None`: nothing. An error is told as text.
+    /// What is at another path behind the token, with the text behind its `?`; `None`: nothing. An error is answered with its text.
     fn answer(&self, path: &str, query: &str) -> Option<Result<String, String>>;
 }
 

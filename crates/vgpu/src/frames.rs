@@ -173,44 +173,40 @@ impl Drawn {
         [width >> self.grid.0, self.words.height >> self.grid.1]
     }
 
-    /// A layer as it is in memory, if it lies there.
-    fn layer(&self, number: u32, memory: &Memory) -> Option<Layer> {
-        let (bytes, size) = (self.bytes(), self.size());
+    /// Where a layer lies in memory, if it does.
+    fn surface<'m>(&self, number: u32, memory: &'m Memory) -> Option<Surface<'m>> {
+        let bytes = self.bytes();
         let (address, level, z) = self.words.level(number + self.base_layer, bytes as u64).ok()?;
         let surface = Surface::new(memory.words_from(address)?, level, z, bytes, self.grid);
-        if !surface.fits() || size.contains(&0) {
+        surface.fits().then_some(surface)
+    }
+
+    /// A layer as it is in memory, if it lies there.
+    fn layer(&self, number: u32, memory: &Memory) -> Option<Layer> {
+        let (surface, size) = (self.surface(number, memory)?, self.size());
+        if size.contains(&0) {
             return None;
         }
         let samples = 1 << (self.grid.0 + self.grid.1);
         let pixels = (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y)));
         let places = pixels.flat_map(|(x, y)| (0..samples).map(move |n| surface.sample(x, y, n) as u32));
         let places: Vec<u32> = places.collect();
-        let words = bytes.div_ceil(4);
-        let mut layer = Layer {
-            number,
-            size,
-            format: self.format,
-            samples: samples as usize,
-            words,
-            places,
-            texels: Vec::new(),
-        };
-        layer.texels.resize(layer.places.len() * words, 0);
+        let words = self.bytes().div_ceil(4);
+        let texels = vec![0; places.len() * words];
+        let mut layer =
+            Layer { number, size, format: self.format, samples: samples as usize, words, places, texels };
         layer.read(&surface);
         Some(layer)
     }
 
-    /// Reads a layer that was read before once more.
-    fn read_again(&self, layer: &mut Layer, memory: &Memory) -> Option<[u32; 4]> {
-        let bytes = self.bytes();
-        let (address, level, z) = self.words.level(layer.number + self.base_layer, bytes as u64).ok()?;
-        let surface = Surface::new(memory.words_from(address)?, level, z, bytes, self.grid);
-        if surface.fits() { layer.read(&surface) } else { None }
+    /// The numbers of the layers that are shown.
+    fn numbers(&self) -> Range<u32> {
+        0..self.words.layers.clamp(1, MAX_LAYERS)
     }
 
     /// All layers that lie in memory.
     fn layers(&self, memory: &Memory) -> impl Iterator<Item = Layer> {
-        (0..self.words.layers.clamp(1, MAX_LAYERS)).filter_map(|number| self.layer(number, memory))
+        self.numbers().filter_map(|number| self.layer(number, memory))
     }
 
     /// The pictures of all layers that lie in memory.
@@ -252,11 +248,6 @@ impl Target {
         }
     }
 
-    /// Whether it is a depth buffer.
-    pub fn is_depth(&self) -> bool {
-        matches!(self.0.format, TargetFormat::Zeta(_))
-    }
-
     /// The GPU address.
     pub fn address(&self) -> u64 {
         self.0.words.address
@@ -265,12 +256,12 @@ impl Target {
     /// Addresses that it does not reach beyond.
     pub(crate) fn span(&self) -> Range<u64> {
         let Words { address, layers, layer_stride, .. } = self.0.words;
-        let last = layers.clamp(1, MAX_LAYERS) - 1 + self.0.base_layer;
+        let last = self.0.numbers().end - 1 + self.0.base_layer;
         let end = self.0.words.level(last, self.0.bytes() as u64).map_or(u64::MAX, |(start, level, _)| {
             // Blocks are rounded up to 128 rows and 32 slices at most.
             let slices = u64::from(level.slices).next_multiple_of(32);
             let rows = u64::from(level.rows).next_multiple_of(128);
-            start.saturating_add(u64::from(level.pitch) * rows * slices)
+            start.saturating_add(u64::from(level.pitch).saturating_mul(rows).saturating_mul(slices))
         });
         address..end.max(address.saturating_add(u64::from(layers) * layer_stride))
     }
@@ -292,12 +283,12 @@ impl Target {
 
     /// Reads a layer of it again. The pixels that are not as before: x and y of the first, and one behind the last.
     pub fn read_again(&self, layer: &mut Layer, memory: &Memory) -> Option<[u32; 4]> {
-        self.0.read_again(layer, memory)
+        layer.read(&self.0.surface(layer.number, memory)?)
     }
 
     /// The numbers of its layers, as far as they are shown.
     pub fn layer_numbers(&self) -> Range<u32> {
-        0..self.0.words.layers.clamp(1, MAX_LAYERS)
+        self.0.numbers()
     }
 
     /// What a layer holds, if it lies in memory.

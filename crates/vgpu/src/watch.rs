@@ -175,6 +175,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// All, in their order.
+    pub const ALL: [Outcome; 5] =
+        [Outcome::Written, Outcome::FailedEarly, Outcome::Discarded, Outcome::Uncovered, Outcome::FailedLate];
+
     /// What people read.
     pub fn name(self) -> &'static str {
         match self {

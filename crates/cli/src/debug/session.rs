@@ -114,9 +114,7 @@ impl Session {
         if matches!(self.mode, Mode::Abandoned) {
             return false;
         }
-        let program = cx.program();
-        if program.instruction(warp.pc).is_none() && program.illegal(warp.pc).is_none() {
-            // A scheduling word, which is no instruction.
+        if cx.program().is_scheduling_word(warp.pc) {
             return true;
         }
         self.position += 1;

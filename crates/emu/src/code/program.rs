@@ -204,6 +204,11 @@ impl Program {
         }
     }
 
+    /// Whether a warp passes a code address without executing anything there: a scheduling word.
+    pub fn is_scheduling_word(&self, pc: u32) -> bool {
+        self.instruction(pc).is_none() && self.illegal(pc).is_none()
+    }
+
     /// The SASS text at a code address, for reports.
     pub fn text(&self, pc: u32) -> String {
         let outside = || "<outside the code>".to_string();

@@ -164,7 +164,7 @@ pub(super) fn expm1(x: Real<'_>) -> Real<'_> {
     through_double(x, minus_one)
 }
 
-/// A function that is computed in doubles, which it is told are rounded to 24 bits.
+/// A function that is computed in doubles; `f` also gets whether its result is rounded to 24 bits.
 pub(super) fn through_double<'m>(x: Real<'m>, f: impl FnOnce(Real<'m>, bool) -> Real<'m>) -> Real<'m> {
     if x.is_double() { f(x, false) } else { f(x.double(), true).single() }
 }

@@ -1,4 +1,4 @@
-//! What is told of a draw's state: what is on, by the values that its registers mean.
+//! The state of a draw for people: what is on, by the values that its registers mean.
 
 use super::fetch;
 use super::raster::{Cull, PolygonMode, Rect, SampleAt};
@@ -14,7 +14,7 @@ use nvir_hw::format::zeta::Zeta;
 use nvir_hw::method::three_d::*;
 use nvir_hw::word::ArrayFetch;
 
-/// A group of fields that is being told.
+/// A group of fields that is being made.
 struct Group<'f> {
     name: String,
     fields: &'f mut Vec<Field>,

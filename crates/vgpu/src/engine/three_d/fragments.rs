@@ -153,6 +153,8 @@ impl Back {
                     none.insert(Rasterizer::new(&state))
                 }
             };
+            // The quads from here on are this primitive's.
+            let mut first = self.batch.quads.len();
             let corner = |i: usize| setup.slots.corner(source.vertices, rows[i] as usize, point_size);
             let from = raster::Source { primitive: n as u32, flags: source.primitives.flags[n] };
             let outcome = match source.shape {
@@ -168,9 +170,13 @@ impl Back {
             stages.counters.clipper_out += u64::from(outcome == Outcome::Drawn);
             while rasterizer.is_unfinished() {
                 self.shade(stages, setup, source)?;
+                first = 0;
                 rasterizer.resume(&mut self.batch);
             }
-            let wanted = stages.watch.as_ref().is_some_and(|w| watched::touches(&self.batch, &w.wanted));
+            let wanted = stages
+                .watch
+                .as_ref()
+                .is_some_and(|w| watched::touches(&self.batch.quads[first..], &w.wanted));
             if wanted || self.batch.quads.len() >= BATCH || self.batch.shapes.len() >= BATCH {
                 self.shade(stages, setup, source)?;
             }
@@ -200,7 +206,7 @@ impl Back {
         }
         let (view, state, targets) = (setup.view, &setup.state, &setup.targets);
         let work = Work { view, state, targets, batch, places };
-        let wanted = stages.watch.as_ref().map(|w| &w.wanted).filter(|w| watched::touches(batch, w));
+        let wanted = stages.watch.as_ref().map(|w| &w.wanted).filter(|w| watched::touches(&batch.quads, w));
         let probe = wanted.map(|wanted| Probe::new(&work, wanted)).transpose()?;
         stages.counters.fragment_invocations += output.prepare(&work, fragments)?;
         stages.run(Slot::Fragment, &Input::Quads(fragments), results)?;

@@ -2,6 +2,7 @@
 
 use super::bindings::Program;
 use super::output::{Output, Work};
+use super::raster::Quad;
 use super::target::Layer;
 use crate::device::EngineResult;
 use crate::watch::{Fragment, Outcome, Texel, Thread, Wanted};
@@ -30,12 +31,12 @@ struct Held {
     zeta: Option<Texel>,
 }
 
-/// Whether a batch has a pixel that is wanted.
-pub(super) fn touches(batch: &super::raster::Batch, wanted: &Wanted) -> bool {
+/// Whether quads have a pixel that is wanted.
+pub(super) fn touches(quads: &[Quad], wanted: &Wanted) -> bool {
     match wanted {
         Wanted::Nothing => false,
-        Wanted::All => !batch.quads.is_empty(),
-        Wanted::Pixels(all) => batch.quads.iter().any(|quad| {
+        Wanted::All => !quads.is_empty(),
+        Wanted::Pixels(all) => quads.iter().any(|quad| {
             let near = |&[x, y]: &[u32; 2]| (x & !1, y & !1) == (quad.x.into(), quad.y.into());
             all.iter().any(near)
         }),
