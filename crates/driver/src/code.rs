@@ -1,4 +1,4 @@
-//! Kernels, and the memory where their code lies.
+//! Kernels, and the memory where code lies: theirs, and that of graphics programs.
 
 use crate::context::Context;
 use crate::device::{Alloc, Device, Domain, Memory};
@@ -32,14 +32,25 @@ const READ_AHEAD: u64 = 256;
 const FIRST_BYTES: u64 = 512 << 10;
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The code segment: kernels one after the other. When it is full, it begins anew, larger.
+/// What a piece of code is known by: a kernel or program, and which of its forms.
+type Key = (u64, u8);
+
+/// What goes to the code segment: bytes whose first is so many behind a multiple of [`ALIGN`].
+pub(crate) struct Piece {
+    pub bytes: Vec<u8>,
+    pub skip: u64,
+}
+
+/// The code segment: pieces one after the other. When it is full, it begins anew, larger.
 #[derive(Debug)]
 pub(crate) struct CodeHeap {
     shared: Arc<Shared>,
     bytes: u64,
     next: u64,
-    /// Offsets by kernel.
-    placed: BTreeMap<u64, u32>,
+    /// Offsets of what is there.
+    placed: BTreeMap<Key, u32>,
+    /// Counts how often all pieces were forgotten.
+    pub generation: u32,
 }
 
 impl CodeHeap {
@@ -50,7 +61,7 @@ impl CodeHeap {
     fn of(device: &Arc<dyn Device>, bytes: u64) -> Result<CodeHeap> {
         let what = Alloc { align: 1 << 17, ..Alloc::linear(bytes, Domain::Vram) };
         let shared = Shared::new(device.clone(), device.alloc(what)?);
-        Ok(CodeHeap { shared, bytes, next: 0, placed: BTreeMap::new() })
+        Ok(CodeHeap { shared, bytes, next: 0, placed: BTreeMap::new(), generation: 0 })
     }
 
     pub(crate) fn address(&self) -> u64 {
@@ -70,39 +81,60 @@ impl Context {
     /// # Errors
     /// The code is for another chip, or larger than a code segment.
     pub fn kernel(&mut self, shader: &Shader) -> Result<Kernel> {
+        let id = self.new_code(shader)?;
+        if let Some(stage) = &shader.stage {
+            return invalid(format!("a {} program cannot be launched: draw with it", stage.stage.name()));
+        }
+        Ok(Kernel { shader: Arc::new(shader.clone()), id })
+    }
+
+    /// A number for code that this context can hold.
+    pub(crate) fn new_code(&self, shader: &Shader) -> Result<u64> {
         if shader.chip != self.chip {
             return invalid(format!("code for {} on {}", shader.chip, self.chip));
         }
-        if u64::from(shader.code_bytes()) + READ_AHEAD > MAX_BYTES {
+        if u64::from(shader.code_bytes()) + READ_AHEAD + ALIGN > MAX_BYTES {
             return Err(Error::Unsupported(format!("{} bytes of code", shader.code_bytes())));
         }
-        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Ok(Kernel { shader: Arc::new(shader.clone()), id })
+        Ok(NEXT_ID.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The kernel's offset in the code segment, to which it is uploaded if it is not there.
     pub(crate) fn place(&mut self, kernel: &Kernel) -> Result<u32> {
-        if let Some(&at) = self.code.placed.get(&kernel.id) {
+        let key = (kernel.id, 0);
+        if let Some(at) = self.placed(key) {
             return Ok(at);
         }
-        let code: Vec<u8> = kernel.shader.code.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let end = |at: u64| at + (code.len() as u64 + READ_AHEAD).next_multiple_of(ALIGN);
+        let bytes = kernel.shader.code.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.place_piece(key, Piece { bytes, skip: 0 })
+    }
+
+    /// Where a piece is, if it is there.
+    pub(crate) fn placed(&self, key: Key) -> Option<u32> {
+        self.code.placed.get(&key).copied()
+    }
+
+    /// Uploads a piece; its offset in the segment. Others may be gone then: see [`CodeHeap::generation`].
+    pub(crate) fn place_piece(&mut self, key: Key, piece: Piece) -> Result<u32> {
+        let end = |at: u64| at + (piece.skip + piece.bytes.len() as u64 + READ_AHEAD).next_multiple_of(ALIGN);
         if end(self.code.next) > self.code.bytes {
             // Whatever runs needs its code until then.
             self.finish()?;
             let bytes = (2 * self.code.bytes).max(end(0).next_power_of_two()).min(MAX_BYTES);
+            let generation = self.code.generation + 1;
             if bytes > self.code.bytes {
                 self.code = CodeHeap::of(&self.device, bytes)?;
                 setup::code_address(self);
             } else {
                 (self.code.next, self.code.placed) = (0, BTreeMap::new());
             }
+            self.code.generation = generation;
         }
-        let at = self.code.next;
-        self.code.next = end(at);
-        self.upload(self.code.address() + at, &code)?;
+        let at = self.code.next + piece.skip;
+        self.code.next = end(self.code.next);
+        self.upload(self.code.address() + at, &piece.bytes)?;
         self.flush_code();
-        self.code.placed.insert(kernel.id, at as u32);
+        self.code.placed.insert(key, at as u32);
         Ok(at as u32)
     }
 }

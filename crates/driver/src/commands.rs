@@ -11,6 +11,8 @@ const MAX_COUNT: usize = 2047;
 /// Where an engine is bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Subchannel {
+    /// Drawing.
+    ThreeD = Class::ThreeD.subchannel() as isize,
     Compute = Class::Compute.subchannel() as isize,
     /// Uploads, and GF100's copies.
     Upload = Class::P2mf.subchannel() as isize,

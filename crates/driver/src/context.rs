@@ -4,6 +4,7 @@ use crate::code::CodeHeap;
 use crate::commands::{Commands, Part, Subchannel, halves};
 use crate::device::{Alloc, Device, Domain, Push};
 use crate::error::{Error, Result};
+use crate::graphics::Graphics;
 use crate::launch::Report;
 use crate::memory::{Buffer, Shared};
 use crate::setup::{self, LocalArea};
@@ -52,6 +53,8 @@ pub struct Context {
     fence: Arc<Shared>,
     sequence: u32,
     lost: Option<String>,
+    /// What drawing needs, once something is drawn.
+    pub(crate) graphics: Option<Box<Graphics>>,
     /// Launches of kernels that check themselves, whose reports nobody has read.
     pub(crate) reports: Vec<Report>,
 }
@@ -96,6 +99,7 @@ impl Context {
             fence,
             sequence: 0,
             lost: None,
+            graphics: None,
             reports: Vec::new(),
             device,
         };
@@ -112,11 +116,23 @@ impl Context {
             (Subchannel::Copy, Class::Copy),
         ];
         for (at, class) in classes {
-            let Some(number) = class.number(self.chip) else { continue };
+            self.bind_object(at, class)?;
+        }
+        Ok(())
+    }
+
+    /// Binds an engine, if the chip has it.
+    pub(crate) fn bind_object(&mut self, at: Subchannel, class: Class) -> Result<()> {
+        if let Some(number) = class.number(self.chip) {
             self.device.object(self.channel, 0xbeef_0000 | number, number)?;
             self.commands.methods(at, OBJECT, &[number]);
         }
         Ok(())
+    }
+
+    /// The classes that execute programs: compute, and that of drawing once something was drawn.
+    pub(crate) fn programmed(&self) -> impl Iterator<Item = Subchannel> + use<> {
+        [Subchannel::Compute].into_iter().chain(self.graphics.is_some().then_some(Subchannel::ThreeD))
     }
 
     /// Which chip it works on.
@@ -183,6 +199,7 @@ impl Context {
         let own = [&self.push, &self.fence, &self.constants, &self.staging].map(|s| s.memory);
         let mut memory = own.to_vec();
         memory.extend([self.code.memory(), self.tables.memory(), self.local.memory()]);
+        memory.extend(self.graphics.iter().map(|g| g.memory()));
         memory.extend(self.used.values().map(|s| s.memory));
         let mut pushes = Vec::new();
         for part in &commands.parts {

@@ -32,12 +32,18 @@ pub struct Alloc {
     /// Of an image in blocks: the block's size as the hardware has it (bits 7:4 log2 of its height in gobs, 11:8 of its
     /// depth). Memory without it is linear.
     pub tile_mode: Option<u32>,
+    /// The kind of memory in blocks, which says what texels are: colours, or one of depth
+    /// (Mesa `nvc0_miptree.c`). Without effect for linear memory.
+    pub kind: u8,
 }
+
+/// The kind of memory whose blocks hold colours, without compression.
+pub(crate) const KIND_COLOR: u8 = 0xfe;
 
 impl Alloc {
     /// Linear memory.
     pub fn linear(bytes: u64, domain: Domain) -> Alloc {
-        Alloc { bytes, align: 4096, domain, tile_mode: None }
+        Alloc { bytes, align: 4096, domain, tile_mode: None, kind: KIND_COLOR }
     }
 }
 
@@ -93,7 +99,7 @@ pub trait Device: Send + Sync {
     /// Copies bytes from memory that the processor sees.
     fn read(&self, memory: &Memory, offset: u64, bytes: &mut [u8]) -> Result<()>;
 
-    /// A new channel for compute, with no objects.
+    /// A new channel, with no objects.
     fn open_channel(&self) -> Result<u32>;
 
     /// Ends a channel.

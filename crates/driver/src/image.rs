@@ -1,7 +1,7 @@
 //! Images: memory in the layout that textures and surfaces want, and the way of texels to and from it.
 
 use crate::context::{Context, STAGING_BYTES};
-use crate::device::{Alloc, Domain};
+use crate::device::{Alloc, Domain, KIND_COLOR};
 use crate::error::{Result, invalid};
 use crate::memory::Shared;
 use crate::transfer::Side;
@@ -52,6 +52,11 @@ impl Context {
     /// # Errors
     /// No memory is left, or no card has such an image.
     pub fn image(&mut self, desc: ImageDesc, how: Arrangement) -> Result<Image> {
+        self.image_of_kind(desc, how, KIND_COLOR)
+    }
+
+    /// The same in memory of a kind, if it lies in blocks.
+    pub(crate) fn image_of_kind(&mut self, desc: ImageDesc, how: Arrangement, kind: u8) -> Result<Image> {
         self.alive()?;
         let Some(mut layout) = nvir::emu::Image::new(desc, how, 0) else {
             return invalid(format!("an image of {:?} with {} levels is too large", desc.size, desc.levels));
@@ -61,7 +66,7 @@ impl Context {
             Order::Pitch => None,
         };
         let bytes = layout.bytes().max(1);
-        let shared = self.alloc(Alloc { tile_mode, ..Alloc::linear(bytes, Domain::Vram) })?;
+        let shared = self.alloc(Alloc { tile_mode, kind, ..Alloc::linear(bytes, Domain::Vram) })?;
         layout.address = shared.memory.address;
         Ok(Image { shared, layout })
     }

@@ -1,4 +1,4 @@
-//! A compute driver for NVIDIA Fermi and Kepler, over [`Device`]: a card behind the nouveau kernel driver
+//! A driver for NVIDIA Fermi and Kepler, over [`Device`]: a card behind the nouveau kernel driver
 //! ([`RenderNode`]), or nvir's virtual GPU in this process ([`VirtualDevice`]).
 //!
 //! It is small on purpose, and meant to be read: [`Context`] is a channel with its state, [`Buffer`] and [`Image`] are memory,
@@ -44,6 +44,7 @@ mod context;
 mod device;
 mod drm;
 mod error;
+pub mod graphics;
 mod image;
 mod launch;
 mod memory;
@@ -60,6 +61,12 @@ pub use context::Context;
 pub use device::{Alloc, Device, Domain, Memory, Push};
 pub use drm::{Found, RenderNode, devices};
 pub use error::{Error, Result};
+pub use graphics::{
+    Bindings, Blend, BlendOp, ClearColor, ColorState, ColorTarget, Compare, Count, Counter, Cull,
+    DepthFormat, DepthImage, DepthOffset, DepthStencil, DepthTarget, Draw, Equation, Factor, Feedback, Fill,
+    IndexFormat, Indices, Multisample, Pass, Pipeline, PipelineDesc, Program, Query, Raster, Rect, Render,
+    StencilFace, StencilOp, Topology, VertexArray, VertexAttribute, VertexFormat, VertexType, Viewport,
+};
 pub use image::Image;
 pub use launch::{Grid, Launch};
 pub use memory::{Buffer, Slice};

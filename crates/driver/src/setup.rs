@@ -1,7 +1,8 @@
 //! What a new channel is told once: where code, tables and local memory lie. Sources: Mesa `nvc0_compute.c`
 //! (`nvc0_screen_compute_setup`), `nve4_compute.c`.
 
-use crate::commands::{Subchannel::Compute, halves};
+use crate::commands::Subchannel::{self, Compute, ThreeD};
+use crate::commands::halves;
 use crate::context::Context;
 use crate::device::{Alloc, Device, Domain, Memory};
 use crate::error::Result;
@@ -79,9 +80,14 @@ impl Context {
     }
 }
 
-fn local_area(c: &mut Context) {
+pub(crate) fn local_area(c: &mut Context) {
     let LocalArea { shared, per_mp, .. } = &c.local;
     let ([high, low], bytes, per_mp) = (halves(shared.memory.address), shared.memory.bytes, *per_mp);
+    if c.graphics.is_some() {
+        let [size_high, size_low] = halves(bytes);
+        c.commands.methods(ThreeD, TEMP_ADDRESS_HIGH, &[high, low, size_high, size_low]);
+        c.commands.methods(ThreeD, WARP_TEMP_ALLOC, &[0]);
+    }
     c.commands.methods(Compute, TEMP_ADDRESS_HIGH, &[high, low]);
     match c.chip {
         Chip::Gf100 => {
@@ -128,11 +134,7 @@ pub(crate) fn commands(c: &mut Context) {
     if c.chip != Chip::Gf100 {
         one(c, UNK0310, if c.chip == Chip::Gk104 { 0x300 } else { 0x400 });
     }
-    let tables = c.tables.address();
-    for (method, offset) in [(TIC_ADDRESS_HIGH, 0), (TSC_ADDRESS_HIGH, SAMPLERS_OFFSET)] {
-        let [high, low] = halves(tables + offset);
-        c.commands.methods(Compute, method, &[high, low, TABLE_ENTRIES - 1]);
-    }
+    table_addresses(c, Compute);
     if c.chip == Chip::Gk110 {
         let words: Vec<u32> = (0..64).rev().map(|i| 0x3_8000 | i).collect();
         c.commands.data(Compute, UNK0248, &words);
@@ -143,8 +145,19 @@ pub(crate) fn commands(c: &mut Context) {
     }
 }
 
+/// Tells a class where the tables of textures and samplers lie.
+pub(crate) fn table_addresses(c: &mut Context, class: Subchannel) {
+    let tables = c.tables.address();
+    for (method, offset) in [(TIC_ADDRESS_HIGH, 0), (TSC_ADDRESS_HIGH, SAMPLERS_OFFSET)] {
+        let [high, low] = halves(tables + offset);
+        c.commands.methods(class, method, &[high, low, TABLE_ENTRIES - 1]);
+    }
+}
+
 /// Tells where code begins.
 pub(crate) fn code_address(c: &mut Context) {
     let address = c.code.address();
-    c.commands.address(Compute, CODE_ADDRESS_HIGH, address);
+    for class in c.programmed() {
+        c.commands.address(class, CODE_ADDRESS_HIGH, address);
+    }
 }

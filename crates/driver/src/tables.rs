@@ -3,7 +3,6 @@
 //! An entry is a description, so equal ones are the same entry; when a table is full, all are forgotten once nothing runs
 //! that uses them.
 
-use crate::commands::Subchannel::Compute;
 use crate::context::Context;
 use crate::device::{Alloc, Device, Domain, Memory};
 use crate::error::Result;
@@ -43,7 +42,7 @@ impl Tables {
 }
 
 impl Context {
-    /// The numbers of a launch's textures and samplers.
+    /// The numbers of the textures and samplers of a launch or draw.
     pub(crate) fn entries(&mut self, wanted: &[(Entry, Entry)]) -> Result<Vec<[u32; 2]>> {
         let room = |known: &BTreeMap<Entry, u32>| known.len() + wanted.len() <= TABLE_ENTRIES as usize;
         if !self.tables.known.iter().all(room) {
@@ -69,11 +68,16 @@ impl Context {
             all.push(numbers);
         }
         for (method, _) in [TIC_FLUSH, TSC_FLUSH].into_iter().zip(changed).filter(|(_, changed)| *changed) {
-            self.commands.methods(Compute, method, &[0]);
+            // An entry that one class sees as new the other may have cached as what it was before.
+            for class in self.programmed() {
+                self.commands.methods(class, method, &[0]);
+            }
         }
         if !wanted.is_empty() {
-            // Kernels may have written what textures read.
-            self.commands.methods(Compute, TEX_CACHE_CTL, &[0]);
+            // Kernels and draws may have written what textures read.
+            for class in self.programmed() {
+                self.commands.methods(class, TEX_CACHE_CTL, &[0]);
+            }
         }
         Ok(all)
     }

@@ -69,7 +69,7 @@ impl Device for VirtualDevice {
             size: what.bytes,
             align: what.align,
             tile_mode: what.tile_mode.unwrap_or(0),
-            tile_flags: if what.tile_mode.is_some() { 0xfe00 } else { 0 },
+            tile_flags: if what.tile_mode.is_some() { u32::from(what.kind) << 8 } else { 0 },
         };
         let info = self.file.gem_new(request).map_err(error)?;
         let domain = if info.domain == domain::VRAM { Domain::Vram } else { Domain::Host };

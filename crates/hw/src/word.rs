@@ -567,6 +567,15 @@ pub mod flush {
     pub const CONSTANTS: u32 = 0x1000;
 }
 
+/// `MEM_BARRIER`: what programs of the 3D and compute classes have cached, and see anew (NVIDIA's
+/// cl9097.h, INVALIDATE_SHADER_CACHES).
+pub mod memory_barrier {
+    /// Code, data and constants, as Mesa has it behind the upload of a program.
+    pub const CODE: u32 = 0x1011;
+    /// Data and constants.
+    pub const DATA: u32 = 0x1010;
+}
+
 /// `OPERATION` of the 2D class.
 pub mod operation {
     /// Texels are copied.

@@ -28,9 +28,6 @@ const TIME: u64 = 14;
 const ENGINE: [u32; 2] = [u32::MAX, 1];
 const FERMI_NAMES: [u32; 2] = [0xbeef_0201, 0xbeef_0202];
 
-/// The memory kind of images in blocks, as the flags have it.
-const BLOCKS_KIND: u32 = 0xfe00;
-
 /// The open render node of a card that is a Fermi or Kepler of ours.
 #[derive(Debug)]
 pub struct RenderNode {
@@ -162,7 +159,7 @@ impl Device for RenderNode {
             size: what.bytes,
             align: what.align,
             tile_mode: what.tile_mode.unwrap_or(0),
-            tile_flags: if what.tile_mode.is_some() { BLOCKS_KIND } else { 0 },
+            tile_flags: if what.tile_mode.is_some() { u32::from(what.kind) << 8 } else { 0 },
             ..sys::GemNew::default()
         };
         new.call(&self.fd).map_err(|e| system(&format!("GEM_NEW of {} bytes", what.bytes), e))?;

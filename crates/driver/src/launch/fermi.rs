@@ -38,7 +38,7 @@ impl Context {
         }
         for slot in 0..IMAGE_ADDRESS_HIGH.count {
             let view = r.images.iter().find(|(n, _)| *n == slot).map(|(_, v)| v);
-            c.methods(Compute, IMAGE_ADDRESS_HIGH.at(slot), &image(view));
+            c.methods(Compute, IMAGE_ADDRESS_HIGH.at(slot), &image_slot(view));
         }
         c.methods(Compute, FLUSH, &[flush::CONSTANTS]);
         c.methods(Compute, CP_START_ID, &[r.entry]);
@@ -62,7 +62,7 @@ impl Context {
 }
 
 /// Address, width, height, format, block size.
-fn image(view: Option<&View>) -> [u32; 6] {
+pub(crate) fn image_slot(view: Option<&View>) -> [u32; 6] {
     let none = [0, 0, 0, 0, NO_IMAGE.into(), 0];
     let Some(view) = view else { return none };
     let slot = surface::slot(view);

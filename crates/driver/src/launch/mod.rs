@@ -4,6 +4,7 @@ mod fermi;
 mod kepler;
 mod sanitize;
 
+pub(crate) use fermi::image_slot;
 pub(crate) use sanitize::Report;
 
 use crate::Kernel;
@@ -19,7 +20,8 @@ use nvir::emu::Sampler;
 use nvir::emu::image::texture_handle;
 use nvir::hw::surface::View;
 use nvir_hw::method::compute::FLUSH;
-use nvir_hw::word::flush;
+use nvir_hw::method::shader::MEM_BARRIER;
+use nvir_hw::word::{flush, memory_barrier};
 
 /// How many blocks a launch has.
 #[derive(Clone, Debug)]
@@ -116,7 +118,7 @@ struct Request {
 }
 
 /// Banks begin at multiples of this, and have as many bytes (Mesa `nvc0_set_constant_buffer`).
-const BANK_ALIGN: u64 = 256;
+pub(crate) const BANK_ALIGN: u64 = 256;
 
 impl Bank {
     /// The size as the hardware is told. What lies behind the end is memory of the same buffer, which ends with a page.
@@ -314,8 +316,11 @@ impl Context {
         Ok(())
     }
 
-    /// Lets the next launch see code that was just written.
+    /// Lets the next launch and the next draw see code that was just written.
     pub(crate) fn flush_code(&mut self) {
         self.commands.methods(Subchannel::Compute, FLUSH, &[flush::CODE]);
+        if self.graphics.is_some() {
+            self.commands.methods(Subchannel::ThreeD, MEM_BARRIER, &[memory_barrier::CODE]);
+        }
     }
 }
