@@ -85,8 +85,7 @@ pub(crate) fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
     let broken = |e: String| FixtureError::new(path, e);
     let bytes = input::read_from(std::io::stdin().lock()).map_err(|e| broken(e.to_string()))?;
     let fixture = Fixture::parse(path, input::text(&bytes).map_err(broken)?)?;
-    let source = input::read_regular(&fixture.source)
-        .map_err(|e| broken(format!("source {}: {e}", fixture.source.display())))?;
+    let source = Loaded::source(path, &fixture)?;
     Loaded::new(path, fixture, source)
 }
 

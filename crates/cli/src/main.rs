@@ -33,6 +33,7 @@ mod opt;
 mod out;
 mod output;
 mod passes;
+mod pictures;
 mod profile;
 mod program;
 mod reduce;

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Write a PNG of every target at the end of each submission that draws or clears, into this folder, for each recording
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, visible_alias = "png", value_name = "DIR")]
     dump_frames: Option<PathBuf>,
     /// Of these frames, counted from 1, write one only
     #[arg(long, requires = "dump_frames", value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]

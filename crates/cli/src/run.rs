@@ -4,6 +4,7 @@ use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
 use crate::dump::{self, Dump};
 use crate::out::{self, errln, outln};
+use crate::pictures::Pictures;
 use crate::report as diagnostics;
 use crate::test::report::{self, Line};
 use crate::{launch, profile, program, watch};
@@ -33,7 +34,8 @@ use std::process::ExitCode;
   nvir run k.toml --profile                               where the time goes
   nvir run k.toml --check all                             all four checkers
   nvir run k.toml --check all --max-faults 100            and go on after a fault
-  nvir run k.toml --device virtual                        through the driver, on the virtual GPU")]
+  nvir run k.toml --device virtual                        through the driver, on the virtual GPU
+  nvir run scenes/cube.toml --png pictures                a scene, and the pictures of its images")]
 pub(crate) struct Args {
     /// A fixture (.toml or .json), or a program with the options below
     #[arg(value_name = "FIXTURE|PROGRAM")]
@@ -112,6 +114,10 @@ pub(crate) struct How {
     /// node; see `nvir devices`). Checks and limits are the virtual GPU's; trace and profile are the emulator's alone
     #[arg(long, value_name = "DEVICE", help_heading = "Limits and launch")]
     pub device: Option<Where>,
+    /// Write a picture of each image that a test leaves to a folder, and where the test expects something of it that and the
+    /// difference: FIXTURE-TEST-CHIP-IMAGE.png
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub png: Option<PathBuf>,
 }
 
 impl How {
@@ -207,6 +213,7 @@ struct Run<'a> {
     place: Place,
     settings: Settings,
     dumps: Vec<Dump>,
+    pictures: Pictures<'a>,
     warnings: Warnings,
     counts: report::Counts,
     /// With `--json`.
@@ -237,7 +244,8 @@ fn prepared(a: &Args) -> Result<ExitCode, ExitCode> {
     }
     let (dumps, warnings) = (dumps(a, &loaded)?, Warnings::default());
     let (counts, tests) = (report::Counts::default(), Vec::new());
-    let mut run = Run { args: a, loaded: &loaded, place, settings, dumps, warnings, counts, tests };
+    let pictures = Pictures::new(a.how.png.as_deref());
+    let mut run = Run { args: a, loaded: &loaded, place, settings, dumps, pictures, warnings, counts, tests };
     // Nothing is compared where no fixture says what to expect.
     if !a.launch.any() {
         run.warnings.tell(&a.input, loaded.warnings());
@@ -261,12 +269,13 @@ impl Run<'_> {
         let dump = |test: &Test, env: &Env| {
             let all =
                 if a.launch.any() && a.dump.is_empty() { changed(test, env) } else { self.dumps.clone() };
+            self.pictures.write(self.loaded, test, env, chip, None);
             match a.json {
                 true => dumped.push((test.name.clone(), all.iter().map(|d| d.json(test, env)).collect())),
                 false => all.iter().for_each(|d| d.print(test, env)),
             }
         };
-        let backend = || self.place.backend(chip, &self.settings);
+        let backend = || self.place.backend(self.loaded, chip, &self.settings);
         let reports = self.loaded.run_on(&backend, chip, a.test.as_deref(), &self.settings, &mut trace, dump);
         for r in reports {
             self.warnings.tell(&a.input, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
@@ -327,7 +336,10 @@ impl Run<'_> {
             false if self.args.launch.any() => {}
             false => outln!("{} passed, {} failed", self.counts.passed, self.counts.failed),
         }
-        if self.counts.failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
+        match self.counts.failed == 0 && self.pictures.all_written() {
+            true => ExitCode::SUCCESS,
+            false => common::input_error(),
+        }
     }
 }
 

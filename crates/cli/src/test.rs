@@ -10,6 +10,7 @@ pub(crate) mod report;
 
 use crate::common::{self, Warnings};
 use crate::device::Place;
+use crate::pictures::Pictures;
 use crate::report::Class;
 use crate::run::How;
 use crate::{out, watch};
@@ -100,6 +101,7 @@ struct Plan<'a> {
     targets: Vec<Chip>,
     settings: Vec<Settings>,
     place: Place,
+    pictures: Pictures<'a>,
     shard: Option<Shard>,
     seeded: cases::Seeded,
     /// A test has failed, and none is to begin any more.
@@ -158,7 +160,8 @@ fn once(a: &Args) -> ExitCode {
     }
     let targets = if a.target.is_empty() { Chip::ALL.to_vec() } else { a.target.clone() };
     let (seeded, stop) = (cases::Seeded::from_environment(), AtomicBool::new(false));
-    let plan = Plan { args: a, targets, settings, place, shard, seeded, stop };
+    let pictures = Pictures::new(a.how.png.as_deref());
+    let plan = Plan { args: a, targets, settings, place, pictures, shard, seeded, stop };
     if a.speaks_gtest() {
         return gtest::run(&plan, &files);
     }
@@ -187,7 +190,7 @@ fn once(a: &Args) -> ExitCode {
     if a.bless {
         return bless::tell(&ran);
     }
-    if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
+    if failed == 0 && plan.pictures.all_written() { ExitCode::SUCCESS } else { common::input_error() }
 }
 
 /// The names of all cases, which were not run.
@@ -291,7 +294,9 @@ impl Plan<'_> {
             let tests = loaded.fixture.tests.iter().filter(|t| wanted(t));
             cases.extend(tests.map(|t| case(skipped(t, chip, why.clone()))));
         } else {
+            let shown = (self.settings.len() > 1).then_some(level);
             let after = |t: &Test, env: &Env| {
+                self.pictures.write(loaded, t, env, chip, shown);
                 if let Some(values) = bless {
                     values.take(t, env, &named(&t.name));
                 }
@@ -311,7 +316,7 @@ impl Plan<'_> {
         wanted: &mut dyn FnMut(&Test) -> bool,
         done: &mut dyn FnMut(TestReport),
     ) {
-        let machine = || self.place.backend(chip, how);
+        let machine = || self.place.backend(loaded, chip, how);
         let mut seeded = |mut report: TestReport| {
             let name = self.name(&loaded.path, &report.name, chip, how.options.opt_level);
             self.seeded.apply(&name, &mut report.outcome);

@@ -62,8 +62,8 @@ pub use device::{Alloc, Device, Domain, Memory, Push};
 pub use drm::{Found, RenderNode, devices};
 pub use error::{Error, Result};
 pub use graphics::{
-    Bindings, Blend, BlendOp, ClearColor, ColorState, ColorTarget, Compare, Count, Counter, Cull,
-    DepthFormat, DepthImage, DepthOffset, DepthStencil, DepthTarget, Draw, Equation, Factor, Feedback, Fill,
+    Bindings, Blend, BlendOp, ClearColor, ColorState, ColorTarget, Compare, Count, Counter, DepthFormat,
+    DepthImage, DepthOffset, DepthStencil, DepthTarget, Draw, Equation, Face, Factor, Feedback, Fill,
     IndexFormat, Indices, Multisample, Pass, Pipeline, PipelineDesc, Program, Query, Raster, Rect, Render,
     StencilFace, StencilOp, Topology, VertexArray, VertexAttribute, VertexFormat, VertexType, Viewport,
 };

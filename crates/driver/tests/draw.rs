@@ -128,8 +128,11 @@ fn outputs_are_blended_and_masked() {
         assert_eq!(of(ColorState::default(), [0.0; 4]), rgba8([0.8, 0.4, 0.0, 0.5]), "{chip}");
         assert_eq!(of(blend(Blend::OVER), [0.0; 4]), rgba8([0.5, 0.5, 0.5, 0.75]), "{chip}");
         assert_eq!(of(blend(Blend::ADD), [0.0; 4]), rgba8([1.0, 1.0, 1.0, 1.0]), "{chip}");
-        let weighted =
-            Equation { op: BlendOp::ReverseSubtract, source: Factor::Constant, destination: Factor::One };
+        let weighted = Equation {
+            op: BlendOp::ReverseSubtract,
+            source: Factor::ConstantColor,
+            destination: Factor::One,
+        };
         let separate = Blend { color: weighted, alpha: Equation { op: BlendOp::Min, ..weighted } };
         assert_eq!(of(blend(separate), [0.25, 0.5, 0.0, 0.0]), rgba8([0.0, 0.4, 1.0, 0.5]), "{chip}");
         let green = ColorState { write: [false, true, false, false], ..ColorState::default() };
@@ -190,7 +193,7 @@ fn depth_and_stencil_decide_what_is_drawn() {
                 ..base.clone()
             };
             let mark = c.pipeline(state(face(Compare::Always, 3, StencilOp::Replace))).expect("it fits");
-            let test = c.pipeline(state(face(Compare::Notequal, 3, StencilOp::Keep))).expect("it fits");
+            let test = c.pipeline(state(face(Compare::NotEqual, 3, StencilOp::Keep))).expect("it fits");
             let mut r = c.render(&Pass { depth: Some(target), ..over(&image) }).expect("targets");
             let half = array.slice(0, 6 * 32);
             r.draw(&Draw { arrays: vec![half], ..Draw::new(&mark, 6) }).expect("queued");
@@ -301,7 +304,8 @@ fn what_one_pass_draws_another_looks_up() {
             let mut r = c.render(&over(&small)).expect("a target");
             r.draw(&Draw { arrays: vec![first.whole()], ..Draw::new(&plain, 12) }).expect("queued");
             drop(r);
-            let sampler = Sampler { wrap: [Wrap::ClampToEdge; 3], mag: filter, min: filter, ..Sampler::default() };
+            let sampler =
+                Sampler { wrap: [Wrap::ClampToEdge; 3], mag: filter, min: filter, ..Sampler::default() };
             let bindings = Bindings { textures: vec![(0, small.clone(), sampler)], ..Bindings::default() };
             let mut r = c.render(&over(&image)).expect("a target");
             r.draw(&Draw {
@@ -511,7 +515,12 @@ fn patches_are_tessellated_with_and_without_a_control_program() {
             (&[VERTEX, CONTROL, EVALUATION, FRAGMENT][..], ([1.0; 4], [1.0; 2]), 32),
             (&[VERTEX, EVALUATION, FRAGMENT], ([2.0; 4], [2.0; 2]), 8),
         ] {
-            let desc = PipelineDesc { topology: Topology::Patches(4), levels, ..pipeline_of(&mut c, texts) };
+            let desc = PipelineDesc {
+                topology: Topology::Patches,
+                patch_vertices: 4,
+                levels,
+                ..pipeline_of(&mut c, texts)
+            };
             let p = c.pipeline(desc).expect("it fits");
             let made = c.query(Counter::Generated(0)).expect("memory");
             let mut r = c.render(&over(&image)).expect("a target");
@@ -575,11 +584,11 @@ fn faces_are_culled_by_how_their_corners_go_round() {
         let array = floats(&mut c, &rectangle(WHOLE, 0.5, RED));
         // The corners go from left to right, then down: clockwise.
         for (front_clockwise, cull, drawn) in [
-            (true, Cull::Back, true),
-            (true, Cull::Front, false),
-            (false, Cull::Back, false),
-            (false, Cull::Front, true),
-            (false, Cull::Nothing, true),
+            (true, Some(Face::Back), true),
+            (true, Some(Face::Front), false),
+            (false, Some(Face::Back), false),
+            (false, Some(Face::Front), true),
+            (false, None, true),
         ] {
             let raster = Raster { front_clockwise, cull, ..Raster::default() };
             let p = c.pipeline(PipelineDesc { raster, ..desc.clone() }).expect("it fits");
@@ -650,8 +659,8 @@ fn calls_that_nobody_may_make_are_errors() {
             PipelineDesc { programs: [&desc.programs[..], &desc.programs[..1]].concat(), ..desc.clone() },
             "two programs",
         ),
-        (PipelineDesc { topology: Topology::Patches(3), ..desc.clone() }, "evaluation program"),
-        (PipelineDesc { topology: Topology::Patches(33), ..desc.clone() }, "33 vertices"),
+        (PipelineDesc { topology: Topology::Patches, ..desc.clone() }, "evaluation program"),
+        (PipelineDesc { topology: Topology::Patches, patch_vertices: 33, ..desc.clone() }, "33 vertices"),
         (
             PipelineDesc { arrays: vec![VertexArray { stride: 4096, instances: None }], ..desc.clone() },
             "strides",

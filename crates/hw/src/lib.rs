@@ -23,6 +23,7 @@ pub mod push;
 pub mod qmd;
 pub mod samples;
 pub mod special;
+pub mod state;
 pub mod surface;
 pub mod tic;
 pub mod tsc;

@@ -8,6 +8,7 @@ use crate::out::errln;
 use crate::{common, output};
 use nvir_fixture::env::Env;
 use nvir_fixture::format::{Data, Item, Test};
+use nvir_fixture::picture;
 use nvir_fixture::run::{Failure, Outcome};
 use nvir_fixture::values::Elem;
 use nvir_fixture::{Fixture, place};
@@ -35,7 +36,14 @@ impl Values {
             }
         }
         for name in test.images.iter().filter(|(_, i)| i.expect.is_some()).map(|(name, _)| name) {
-            if let Ok(bytes) = env.image(name).and_then(|i| env.backend.download(i)) {
+            let bytes = env.image(name).and_then(|i| {
+                let texels = env.backend.download(i)?;
+                match &test.images[name].expect {
+                    Some(Data::File(path)) if picture::is_png(path) => picture::exact(i, &texels),
+                    _ => Ok(texels),
+                }
+            });
+            if let Ok(bytes) = bytes {
                 all.insert(("images", name.clone()), bytes);
             }
         }

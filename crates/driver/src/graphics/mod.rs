@@ -17,15 +17,15 @@ mod state;
 mod target;
 
 pub use bind::Bindings;
-pub use blend::{Blend, BlendOp, Equation, Factor};
+pub use blend::{Blend, Equation};
 pub use draw::{Count, Draw, IndexFormat, Indices};
-pub use nvir::emu::image::Compare;
-pub use nvir_hw::format::vertex::Type as VertexType;
+pub use nvir_hw::format::vertex::{Format as VertexFormat, Type as VertexType};
 pub use nvir_hw::format::zeta::Zeta as DepthFormat;
+pub use nvir_hw::state::{BlendOp, Compare, Face, Factor, Fill, StencilOp, Topology};
 pub use pass::{Pass, Rect, Render, Viewport};
 pub use pipeline::{
-    ColorState, Cull, DepthOffset, DepthStencil, Feedback, Fill, Multisample, Pipeline, PipelineDesc, Raster,
-    StencilFace, StencilOp, Topology, VertexArray, VertexAttribute, VertexFormat,
+    ColorState, DepthOffset, DepthStencil, Feedback, Multisample, Pipeline, PipelineDesc, Raster,
+    StencilFace, VertexArray, VertexAttribute,
 };
 pub use program::Program;
 pub use query::{Counter, Query};

@@ -3,60 +3,11 @@
 use super::blend::Blend;
 use crate::error::{Error, Result, invalid};
 use crate::graphics::program::Program;
-use nvir::emu::image::Compare;
 use nvir::stage::{Semantic, Stage};
-use nvir_hw::format::vertex::{self, Type};
+use nvir_hw::format::vertex::{self, Format};
+use nvir_hw::state::{Compare, Face, Fill, StencilOp, Topology};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// How vertices become primitives. The numbers are those of `VERTEX_BEGIN_GL`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Topology {
-    /// Each vertex is a point.
-    Points,
-    /// Two vertices a line.
-    Lines,
-    /// Each vertex ends a line that begins at the one before; the last line ends at the first vertex.
-    LineLoop,
-    /// Each vertex ends a line that begins at the one before.
-    LineStrip,
-    /// Three vertices a triangle.
-    #[default]
-    Triangles,
-    /// Each vertex makes a triangle with the two before.
-    TriangleStrip,
-    /// Each vertex makes a triangle with the one before and the first.
-    TriangleFan,
-    /// The middle two of four vertices are a line; a geometry program sees all four.
-    LinesAdjacency,
-    /// A strip with one vertex more at either end.
-    LineStripAdjacency,
-    /// Vertices 0, 2 and 4 of six are a triangle.
-    TrianglesAdjacency,
-    /// A strip whose every second vertex is adjacent only.
-    TriangleStripAdjacency,
-    /// So many vertices, 1 to 32, are a patch, which tessellation programs take.
-    Patches(u32),
-}
-
-impl Topology {
-    pub(crate) fn code(self) -> u32 {
-        match self {
-            Topology::Points => 0,
-            Topology::Lines => 1,
-            Topology::LineLoop => 2,
-            Topology::LineStrip => 3,
-            Topology::Triangles => 4,
-            Topology::TriangleStrip => 5,
-            Topology::TriangleFan => 6,
-            Topology::LinesAdjacency => 10,
-            Topology::LineStripAdjacency => 11,
-            Topology::TrianglesAdjacency => 12,
-            Topology::TriangleStripAdjacency => 13,
-            Topology::Patches(_) => 14,
-        }
-    }
-}
 
 /// An array that vertices are fetched from; which memory it is a draw says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -65,33 +16,6 @@ pub struct VertexArray {
     pub stride: u32,
     /// The element is that of the vertex; or so many instances in a row have the same.
     pub instances: Option<u32>,
-}
-
-/// The format of an attribute in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct VertexFormat {
-    /// How a component becomes a value.
-    pub ty: Type,
-    /// Bits of the components, x first; 0: there is none.
-    pub bits: [u8; 4],
-    /// Red and blue are exchanged.
-    pub bgra: bool,
-}
-
-impl VertexFormat {
-    /// So many floats of 32 bits: 1 to 4.
-    pub const fn floats(count: u32) -> VertexFormat {
-        let mut bits = [0; 4];
-        let mut i = 0;
-        while i < count && i < 4 {
-            bits[i as usize] = 32;
-            i += 1;
-        }
-        VertexFormat { ty: Type::Float, bits, bgra: false }
-    }
-
-    /// Four fractions of a byte: a colour.
-    pub const COLOR: VertexFormat = VertexFormat { ty: Type::Unorm, bits: [8; 4], bgra: false };
 }
 
 /// An input of the vertex program.
@@ -104,31 +28,7 @@ pub struct VertexAttribute {
     /// Bytes from the beginning of the element on, below 16384.
     pub offset: u32,
     /// How it lies there.
-    pub format: VertexFormat,
-}
-
-/// Which faces are not drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Cull {
-    /// All faces are drawn.
-    #[default]
-    Nothing,
-    /// Front faces.
-    Front,
-    /// Back faces.
-    Back,
-}
-
-/// What polygons are drawn as.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Fill {
-    /// As they are.
-    #[default]
-    Faces,
-    /// As their edges.
-    Lines,
-    /// As their corners.
-    Points,
+    pub format: Format,
 }
 
 /// An offset that is added to the depths of polygons: `slope` times the larger of their slopes and `units` times the smallest
@@ -149,7 +49,7 @@ pub struct Raster {
     /// Nothing is rasterised: transform feedback is all that comes out.
     pub discard: bool,
     /// Which faces are not drawn.
-    pub cull: Cull,
+    pub cull: Option<Face>,
     /// Front faces are those whose corners go round clockwise, as seen with the first row of the target on top.
     pub front_clockwise: bool,
     /// What polygons are drawn as.
@@ -174,7 +74,7 @@ impl Default for Raster {
     fn default() -> Raster {
         Raster {
             discard: false,
-            cull: Cull::Nothing,
+            cull: None,
             front_clockwise: false,
             fill: Fill::Faces,
             last_vertex_provokes: false,
@@ -184,43 +84,6 @@ impl Default for Raster {
             depth_offset: None,
             line_width: 1.0,
             point_size: 1.0,
-        }
-    }
-}
-
-/// What happens to a stencil value.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum StencilOp {
-    /// It stays.
-    #[default]
-    Keep,
-    /// It becomes 0.
-    Zero,
-    /// It becomes the reference.
-    Replace,
-    /// One more, but not beyond 255.
-    Increment,
-    /// One less, but not below 0.
-    Decrement,
-    /// Its bits change.
-    Invert,
-    /// One more; 0 behind 255.
-    IncrementWrap,
-    /// One less; 255 behind 0.
-    DecrementWrap,
-}
-
-impl StencilOp {
-    pub(crate) fn code(self) -> u32 {
-        match self {
-            StencilOp::Zero => 0,
-            StencilOp::Invert => 0x150a,
-            StencilOp::Keep => 0x1e00,
-            StencilOp::Replace => 0x1e01,
-            StencilOp::Increment => 0x1e02,
-            StencilOp::Decrement => 0x1e03,
-            StencilOp::IncrementWrap => 0x8507,
-            StencilOp::DecrementWrap => 0x8508,
         }
     }
 }
@@ -317,7 +180,7 @@ pub struct Feedback {
 }
 
 /// What [`Context::pipeline`](crate::Context::pipeline) makes a pipeline of.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PipelineDesc {
     /// Programs, at most one of a stage, a vertex program in any case. Without a fragment program nothing is rasterised.
     pub programs: Vec<Program>,
@@ -327,6 +190,8 @@ pub struct PipelineDesc {
     pub attributes: Vec<VertexAttribute>,
     /// How vertices become primitives.
     pub topology: Topology,
+    /// Vertices of a patch: 1 to 32.
+    pub patch_vertices: u32,
     /// The index that begins a new strip.
     pub restart: Option<u32>,
     /// How primitives become fragments.
@@ -335,7 +200,7 @@ pub struct PipelineDesc {
     pub depth_stencil: DepthStencil,
     /// By target; those that are left out have the default.
     pub colors: Vec<ColorState>,
-    /// The constant of [`Factor::Constant`](crate::Factor).
+    /// The constant of [`Factor::ConstantColor`](crate::Factor).
     pub blend_constant: [f32; 4],
     /// What happens where targets have several samples.
     pub multisample: Multisample,
@@ -343,6 +208,26 @@ pub struct PipelineDesc {
     pub feedback: Vec<Feedback>,
     /// Outer and inner levels of tessellation, for pipelines with an evaluation program and no control program.
     pub levels: ([f32; 4], [f32; 2]),
+}
+
+impl Default for PipelineDesc {
+    fn default() -> PipelineDesc {
+        PipelineDesc {
+            programs: Vec::new(),
+            arrays: Vec::new(),
+            attributes: Vec::new(),
+            topology: Topology::Triangles,
+            patch_vertices: 3,
+            restart: None,
+            raster: Raster::default(),
+            depth_stencil: DepthStencil::default(),
+            colors: Vec::new(),
+            blend_constant: [0.0; 4],
+            multisample: Multisample::default(),
+            feedback: Vec::new(),
+            levels: ([1.0; 4], [1.0; 2]),
+        }
+    }
 }
 
 /// Programs and state for draws. Clones are the same pipeline.
@@ -402,15 +287,15 @@ impl PipelineDesc {
             return invalid("a tessellation control program without an evaluation program".to_string());
         }
         match self.topology {
-            Topology::Patches(n) if !(1..=32).contains(&n) => {
-                return invalid(format!("patches of {n} vertices: 1 to 32 are possible"));
+            Topology::Patches if !(1..=32).contains(&self.patch_vertices) => {
+                return invalid(format!("patches of {} vertices: 1 to 32 are possible", self.patch_vertices));
             }
-            Topology::Patches(_) if !tessellates => {
+            Topology::Patches if !tessellates => {
                 return invalid("patches without a tessellation evaluation program".to_string());
             }
-            Topology::Patches(_) => {}
+            Topology::Patches => {}
             other if tessellates => {
-                return invalid(format!("tessellation programs take patches, not {other:?}"));
+                return invalid(format!("tessellation programs take patches, not {other}"));
             }
             _ => {}
         }

@@ -50,7 +50,9 @@ impl Context {
 
     /// The offset of the program's header in the code segment, for a state of the rasteriser.
     pub(crate) fn place_program(&mut self, program: &Program, state: State) -> Result<u32> {
-        let Some(graphics) = program.graphics() else { return invalid("kernels have no stage of a draw".to_string()) };
+        let Some(graphics) = program.graphics() else {
+            return invalid("kernels have no stage of a draw".to_string());
+        };
         let variant =
             u8::from(state.flat_shade) | u8::from(state.per_sample) << 1 | u8::from(state.multisampled) << 2;
         // Only fragment programs have state in them.

@@ -2,18 +2,18 @@
 //! `nvc0_shader_state.c`, `nvc0_vbo.c`.
 
 use super::pass::{Rect, Viewport};
-use super::pipeline::{Cull, Fill, MAX_ARRAYS, Pipeline, StencilFace, Topology, VertexAttribute};
+use super::pipeline::{MAX_ARRAYS, Pipeline, StencilFace, VertexAttribute};
 use super::query::ALL_STREAMS;
 use super::target::Extent;
 use crate::commands::Commands;
 use crate::commands::Subchannel::ThreeD;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use nvir::emu::image::Compare;
 use nvir::image::fixup::State;
 use nvir::stage::{Stage, attribute};
 use nvir_hw::format::vertex::{self, Attribute, Type};
 use nvir_hw::method::three_d::*;
+use nvir_hw::state::{Compare, Face, Topology};
 use nvir_hw::word::{Layer, MultisampleControl, PointReplace, ProgramSelect};
 
 /// The programs' numbers in `SP_SELECT` and the registers beside it.
@@ -31,21 +31,6 @@ const CLAMP_DEPTH: u32 = 0x201a;
 const PER_SAMPLE: u32 = 0x10;
 /// A component of transform feedback that is left out.
 const SKIP: u8 = 0xff;
-
-/// A comparison, in GL's numbers.
-fn compare(c: Compare) -> u32 {
-    0x200
-        + match c {
-            Compare::Never => 0,
-            Compare::Less => 1,
-            Compare::Equal => 2,
-            Compare::Lequal => 3,
-            Compare::Greater => 4,
-            Compare::Notequal => 5,
-            Compare::Gequal => 6,
-            Compare::Always => 7,
-        }
-}
 
 /// An attribute that no array has.
 const UNUSED: Attribute = Attribute::new().with_constant(true).with_size(0x12).with_ty(Type::Float.code());
@@ -159,16 +144,11 @@ fn raster(c: &mut Commands, pipeline: &Pipeline) {
     let mut one = |method: u32, word: u32| c.methods(ThreeD, method, &[word]);
     let fragments = pipeline.program(Stage::Fragment).is_some() && !r.discard;
     one(RASTERIZE_ENABLE, fragments.into());
-    one(CULL_FACE_ENABLE, u32::from(r.cull != Cull::Nothing));
-    one(CULL_FACE, if r.cull == Cull::Front { 0x404 } else { 0x405 });
+    one(CULL_FACE_ENABLE, r.cull.is_some().into());
+    one(CULL_FACE, r.cull.unwrap_or(Face::Back).code());
     one(FRONT_FACE, if r.front_clockwise { 0x900 } else { 0x901 });
-    let fill = match r.fill {
-        Fill::Points => 0x1b00,
-        Fill::Lines => 0x1b01,
-        Fill::Faces => 0x1b02,
-    };
-    one(POLYGON_MODE_FRONT, fill);
-    one(POLYGON_MODE_BACK, fill);
+    one(POLYGON_MODE_FRONT, r.fill.code());
+    one(POLYGON_MODE_BACK, r.fill.code());
     one(PROVOKING_VERTEX_LAST, r.last_vertex_provokes.into());
     one(VIEW_VOLUME_CLIP_CTRL, if r.clamp_depth { CLAMP_DEPTH } else { CUT_DEPTH });
     one(DEPTH_CLIP_NEGATIVE_Z, r.depth_from_zero.into());
@@ -200,7 +180,7 @@ fn depth_stencil(c: &mut Commands, pipeline: &Pipeline) {
     let mut one = |method: u32, word: u32| c.methods(ThreeD, method, &[word]);
     one(DEPTH_TEST_ENABLE, s.depth.is_some().into());
     one(DEPTH_WRITE_ENABLE, (s.depth.is_some() && s.write_depth).into());
-    one(DEPTH_TEST_FUNC, compare(s.depth.unwrap_or(Compare::Always)));
+    one(DEPTH_TEST_FUNC, s.depth.unwrap_or(Compare::Always).code());
     one(DEPTH_BOUNDS_EN, s.bounds.is_some().into());
     let [low, high] = s.bounds.unwrap_or([0.0, 1.0]);
     one(DEPTH_BOUNDS.at(0), low.to_bits());
@@ -208,7 +188,7 @@ fn depth_stencil(c: &mut Commands, pipeline: &Pipeline) {
     one(STENCIL_ENABLE, s.stencil.is_some().into());
     one(STENCIL_TWO_SIDE_ENABLE, s.stencil.is_some().into());
     let Some([front, back]) = &s.stencil else { return };
-    let words = |f: &StencilFace| [f.fail.code(), f.depth_fail.code(), f.pass.code(), compare(f.compare)];
+    let words = |f: &StencilFace| [f.fail.code(), f.depth_fail.code(), f.pass.code(), f.compare.code()];
     let masks = |f: &StencilFace| [f.reference, f.read_mask, f.write_mask].map(u32::from);
     c.methods(ThreeD, STENCIL_FRONT_OP_FAIL, &words(front));
     let [reference, read, write] = masks(front);
@@ -260,8 +240,8 @@ fn vertices(c: &mut Commands, pipeline: &Pipeline) {
         PRIM_RESTART_ENABLE,
         &[desc.restart.is_some().into(), desc.restart.unwrap_or_default()],
     );
-    if let Topology::Patches(n) = desc.topology {
-        c.methods(ThreeD, PATCH_VERTICES, &[n]);
+    if desc.topology == Topology::Patches {
+        c.methods(ThreeD, PATCH_VERTICES, &[desc.patch_vertices]);
     }
 }
 

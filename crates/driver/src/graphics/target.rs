@@ -91,14 +91,14 @@ impl DepthTarget {
     }
 }
 
-/// The kind of memory, without compression (Mesa `nvc0_miptree.c`), and the image of colours that has its texels.
-fn depth_memory(format: DepthFormat) -> (u8, &'static str) {
+/// The kind of memory, without compression (Mesa `nvc0_miptree.c`).
+fn depth_memory(format: DepthFormat) -> u8 {
     match format {
-        DepthFormat::Z16 => (0x01, "r16"),
-        DepthFormat::S8Z24 => (0x46, "r32ui"),
-        DepthFormat::Z24X8 | DepthFormat::Z24S8 => (0x11, "r32ui"),
-        DepthFormat::Z32 => (0x7b, "r32f"),
-        DepthFormat::Z32S8 => (0xc3, "rg32ui"),
+        DepthFormat::Z16 => 0x01,
+        DepthFormat::S8Z24 => 0x46,
+        DepthFormat::Z24X8 | DepthFormat::Z24S8 => 0x11,
+        DepthFormat::Z32 => 0x7b,
+        DepthFormat::Z32S8 => 0xc3,
     }
 }
 
@@ -179,8 +179,7 @@ impl Context {
         layers: u32,
         samples: u32,
     ) -> Result<DepthImage> {
-        let (kind, name) = depth_memory(format);
-        let colors = name.parse().map_err(|e| Error::Invalid(format!("{name}: {e}")))?;
+        let colors = format.texels().parse().map_err(|e| Error::Invalid(format!("{format:?}: {e}")))?;
         let (dim, third) = match (layers, samples) {
             (1, 1) => (Dim::D2, 1),
             (n, 1) => (Dim::D2Array, n),
@@ -189,7 +188,7 @@ impl Context {
         };
         let desc = ImageDesc { dim, format: colors, size: [width, height, third], levels: 1 };
         desc.check().map_err(Error::Invalid)?;
-        let image = self.image_of_kind(desc, Arrangement::Driver, kind)?;
+        let image = self.image_of_kind(desc, Arrangement::Driver, depth_memory(format))?;
         Ok(DepthImage { image, format })
     }
 

@@ -2,6 +2,8 @@
 //! cl9097.h (SET_VERTEX_ATTRIBUTE_A).
 
 use bitfield_struct::bitfield;
+use std::fmt;
+use std::str::FromStr;
 
 /// `VERTEX_ATTRIB_FORMAT`.
 #[bitfield(u32)]
@@ -90,9 +92,102 @@ impl Type {
     }
 }
 
+/// The format of an attribute in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Format {
+    /// How a component becomes a value.
+    pub ty: Type,
+    /// Bits of the components, x first; 0: there is none.
+    pub bits: [u8; 4],
+    /// Red and blue are exchanged.
+    pub bgra: bool,
+}
+
+impl Format {
+    /// Four fractions of a byte: a colour.
+    pub const COLOR: Format = Format { ty: Type::Unorm, bits: [8; 4], bgra: false };
+
+    /// So many floats of 32 bits: 1 to 4.
+    pub const fn floats(count: u32) -> Format {
+        let mut bits = [0; 4];
+        let mut i = 0;
+        while i < count && i < 4 {
+            bits[i as usize] = 32;
+            i += 1;
+        }
+        Format { ty: Type::Float, bits, bgra: false }
+    }
+
+    /// All that the hardware has.
+    pub fn all() -> impl Iterator<Item = Format> {
+        SIZES.into_iter().flat_map(|(_, bits)| {
+            let types = Type::ALL.into_iter().filter(move |ty| match bits {
+                [11, 11, 10, 0] => *ty == Type::Float,
+                [8, ..] | [10, ..] => *ty != Type::Float,
+                _ => true,
+            });
+            types.flat_map(move |ty| {
+                let exchanged = matches!(bits, [8, 8, 8, 8] | [10, ..]) && ty == Type::Unorm;
+                let of = move |bgra| Format { ty, bits, bgra };
+                [Some(of(false)), exchanged.then(|| of(true))].into_iter().flatten()
+            })
+        })
+    }
+}
+
+/// As WebGPU names them: `float32x3`, `unorm8x4`, `unorm8x4-bgra`, `unorm10-10-10-2`.
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.ty {
+            Type::Snorm => "snorm",
+            Type::Unorm => "unorm",
+            Type::Sint => "sint",
+            Type::Uint => "uint",
+            Type::Uscaled => "uscaled",
+            Type::Sscaled => "sscaled",
+            Type::Float => "float",
+        })?;
+        let there: Vec<u8> = self.bits.into_iter().filter(|&b| b != 0).collect();
+        match there[..] {
+            [one] => write!(f, "{one}")?,
+            [first, ..] if there.iter().all(|&b| b == first) => write!(f, "{first}x{}", there.len())?,
+            _ => {
+                let all: Vec<String> = there.iter().map(u8::to_string).collect();
+                f.write_str(&all.join("-"))?;
+            }
+        }
+        f.write_str(if self.bgra { "-bgra" } else { "" })
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Format, String> {
+        Format::all().find(|f| f.to_string() == name).ok_or_else(|| {
+            format!("unknown vertex format `{name}`: names are those of WebGPU, as `float32x3`")
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_map_both_ways() {
+        let mut names = std::collections::BTreeSet::new();
+        for f in Format::all() {
+            assert_eq!(f.to_string().parse(), Ok(f));
+            assert!(names.insert(f.to_string()) && size(f.bits).is_some(), "{f}");
+        }
+        for name in ["float32", "float32x4", "unorm8x4-bgra", "unorm10-10-10-2", "float11-11-10", "sint16x2"]
+        {
+            assert!(names.contains(name), "{name}");
+        }
+        assert!("float8x4".parse::<Format>().is_err() && "float32x5".parse::<Format>().is_err());
+        assert_eq!(Format::floats(3).to_string(), "float32x3");
+    }
 
     #[test]
     fn codes_map_both_ways() {

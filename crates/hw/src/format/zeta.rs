@@ -31,6 +31,33 @@ impl Zeta {
         self as u32
     }
 
+    /// Its name: depth and stencil from the lowest bit on.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Zeta::Z32 => "z32f",
+            Zeta::Z16 => "z16",
+            Zeta::S8Z24 => "s8z24",
+            Zeta::Z24X8 => "z24x8",
+            Zeta::Z24S8 => "z24s8",
+            Zeta::Z32S8 => "z32f_s8",
+        }
+    }
+
+    /// The format with a name.
+    pub fn from_name(name: &str) -> Option<Zeta> {
+        Zeta::ALL.into_iter().find(|z| z.name() == name)
+    }
+
+    /// The format of colours, by GL's name, that has the same bits.
+    pub const fn texels(self) -> &'static str {
+        match self {
+            Zeta::Z16 => "r16",
+            Zeta::Z32 => "r32f",
+            Zeta::S8Z24 | Zeta::Z24X8 | Zeta::Z24S8 => "r32ui",
+            Zeta::Z32S8 => "rg32ui",
+        }
+    }
+
     /// Bytes of a texel.
     pub const fn bytes(self) -> usize {
         match self {
@@ -49,5 +76,10 @@ mod tests {
     fn codes_map_both_ways() {
         assert!(Zeta::ALL.iter().all(|&z| Zeta::from_code(z.code()) == Some(z)));
         assert_eq!((0..0x100).filter_map(Zeta::from_code).count(), Zeta::ALL.len());
+        for z in Zeta::ALL {
+            assert_eq!(Zeta::from_name(z.name()), Some(z));
+            let texels: nvir_base::format::Format = z.texels().parse().unwrap();
+            assert_eq!(texels.bytes() as usize, z.bytes());
+        }
     }
 }

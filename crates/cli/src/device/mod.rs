@@ -1,16 +1,23 @@
 //! Fixtures through the driver: `--device virtual` or a render node; and `nvir devices`.
 
+mod scene;
+
 use crate::out::outln;
 use nvir::driver::constants::Range;
 use nvir::driver::sanitizer::Finding;
-use nvir::emu::{self, ImageDesc};
+use nvir::emu::{self, Dim, ImageDesc};
 use nvir::image::cubin;
 use nvir::{Chip, Shader};
-use nvir_driver::{Buffer, Context, Device, Error, Image, Launch, RenderNode, Slice, VirtualDevice};
+use nvir_driver::{
+    Buffer, Context, DepthFormat, DepthImage, Device, Error, Image, Launch, RenderNode, Slice, VirtualDevice,
+};
 use nvir_fixture::Settings;
 use nvir_fixture::backend::{Backend, Bindings, Emulator};
 use nvir_fixture::kernel::{self, Kernel, LaunchError};
+use nvir_fixture::run::Loaded;
 use nvir_fixture::sanitize;
+use nvir_fixture::scene::ScenePass;
+use nvir_fixture::scene::format::Counter;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,11 +73,16 @@ impl Place {
         }
     }
 
-    /// A new backend for a test.
-    pub(crate) fn backend(&self, chip: Chip, settings: &Settings) -> Result<Box<dyn Backend>, String> {
+    /// A new backend for a test of a fixture. Scenes are drawn on the virtual GPU where no device is named.
+    pub(crate) fn backend(
+        &self,
+        loaded: &Loaded,
+        chip: Chip,
+        settings: &Settings,
+    ) -> Result<Box<dyn Backend>, String> {
         let device: Arc<dyn Device> = match self {
-            Place::Emulator => return Ok(Box::new(Emulator::default())),
-            Place::Virtual => {
+            Place::Emulator if !loaded.is_scene() => return Ok(Box::new(Emulator::default())),
+            Place::Emulator | Place::Virtual => {
                 let mut config = nvir_vgpu::Config::new(chip);
                 config.launch.checks = settings.checks;
                 config.launch.step_limit = settings.step_limit;
@@ -83,6 +95,7 @@ impl Place {
             context: RefCell::new(context),
             buffers: BTreeMap::new(),
             images: BTreeMap::new(),
+            depths: BTreeMap::new(),
         }))
     }
 }
@@ -93,6 +106,8 @@ struct OnDevice {
     /// By the address that the test sees.
     buffers: BTreeMap<u64, Slice>,
     images: BTreeMap<u64, Image>,
+    /// Those of `images` that are depths.
+    depths: BTreeMap<u64, DepthImage>,
 }
 
 fn text(e: Error) -> String {
@@ -118,22 +133,30 @@ impl OnDevice {
         Ok(whole.with_layout(image.clone()))
     }
 
+    /// Parts of buffers by number.
+    fn slices(&self, all: &BTreeMap<u32, Range>) -> Result<Vec<(u32, Slice)>, String> {
+        all.iter().map(|(&n, r)| Ok((n, self.range(r)?))).collect()
+    }
+
+    /// Images by number.
+    fn parts(&self, all: &BTreeMap<u32, emu::Image>) -> Result<Vec<(u32, Image)>, String> {
+        all.iter().map(|(&n, i)| Ok((n, self.part(i)?))).collect()
+    }
+
+    /// Textures with their samplers, by number.
+    fn textures(&self, setup: &Bindings) -> Result<Vec<(u32, Image, emu::Sampler)>, String> {
+        setup.textures.iter().map(|(&n, (image, how))| Ok((n, self.part(image)?, *how))).collect()
+    }
+
     fn run(&self, shader: &nvir::Shader, setup: &Bindings) -> Result<Vec<Finding>, LaunchError> {
-        let parts = |all: &BTreeMap<u32, Range>| {
-            all.iter().map(|(&n, r)| Ok((n, self.range(r)?))).collect::<Result<Vec<_>, String>>()
-        };
-        let images = |all: &BTreeMap<u32, emu::Image>| {
-            all.iter().map(|(&n, i)| Ok((n, self.part(i)?))).collect::<Result<Vec<_>, String>>()
-        };
-        let textures = setup.textures.iter().map(|(&n, (image, how))| Ok((n, self.part(image)?, *how)));
         let bind = || -> Result<_, String> {
             Ok((
                 setup.uniforms.as_ref().map(|r| self.range(r)).transpose()?,
-                parts(&setup.buffers)?,
-                parts(&setup.uniform_blocks)?,
-                images(&setup.images)?,
-                images(&setup.bindless_images)?,
-                textures.collect::<Result<Vec<_>, String>>()?,
+                self.slices(&setup.buffers)?,
+                self.slices(&setup.uniform_blocks)?,
+                self.parts(&setup.images)?,
+                self.parts(&setup.bindless_images)?,
+                self.textures(setup)?,
             ))
         };
         let (uniforms, buffers, uniform_blocks, images, bindless_images, textures) =
@@ -221,6 +244,29 @@ impl Backend for OnDevice {
         let layout = image.layout().clone();
         self.images.insert(layout.address, image);
         Ok(layout)
+    }
+
+    fn depths(&mut self, format: DepthFormat, desc: ImageDesc) -> Result<emu::Image, String> {
+        let [width, height, third] = desc.size;
+        let (layers, samples) = match desc.dim {
+            Dim::D2 => (1, 1),
+            Dim::D2Array => (third, 1),
+            Dim::D2Ms => (1, third),
+            dim => return Err(format!("images of depths are 2d, 2d_array or 2d_ms, not {dim:?}")),
+        };
+        if desc.levels != 1 {
+            return Err(format!("{} levels: an image of depths has one", desc.levels));
+        }
+        let image =
+            self.context.get_mut().depth_image(format, [width, height], layers, samples).map_err(text)?;
+        let layout = image.texels().layout().clone();
+        self.images.insert(layout.address, image.texels().clone());
+        self.depths.insert(layout.address, image);
+        Ok(layout)
+    }
+
+    fn draw(&mut self, pass: &ScenePass<'_>) -> Result<BTreeMap<Counter, u64>, LaunchError> {
+        self.draw_pass(pass)
     }
 
     fn upload(&mut self, image: &emu::Image, texels: &[u8]) -> Result<(), String> {
