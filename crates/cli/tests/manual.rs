@@ -129,7 +129,7 @@ fn commands_of_every_page_do_what_it_says() {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("manual").join(&name);
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).expect("a folder");
-        for link in ["crates", "tgsi", "nir-fixtures", "spirv-fixtures"] {
+        for link in ["crates", "tgsi", "nir-fixtures", "spirv-fixtures", "scenes"] {
             std::os::unix::fs::symlink(root().join(link), dir.join(link)).expect("a link");
         }
         const MARK: &str = "=== next step";

@@ -6,8 +6,9 @@ use nvir::emu::{Dim, Filter, ImageDesc, Sampler};
 use nvir::stage::Stage;
 use nvir::{Chip, Compiler, Source};
 use nvir_driver::{
-    Bindings, ColorTarget, Compare, Context, DepthFormat, DepthStencil, DepthTarget, Draw, IndexFormat, Indices,
-    Pass, PipelineDesc, Program, RenderNode, VertexArray, VertexAttribute, VertexFormat, VirtualDevice,
+    Bindings, ColorTarget, Compare, Context, DepthFormat, DepthStencil, DepthTarget, Draw, IndexFormat,
+    Indices, Pass, PipelineDesc, Program, RenderNode, VertexArray, VertexAttribute, VertexFormat,
+    VirtualDevice,
 };
 use std::error::Error;
 
@@ -33,7 +34,8 @@ fn matrices() -> (Matrix, Matrix) {
     let away = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, -4.0, 1.0]];
     let (near, far, f) = (1.0, 10.0, 1.0 / 0.45f32.tan());
     let depth = far / (near - far);
-    let lens = [[f, 0.0, 0.0, 0.0], [0.0, -f, 0.0, 0.0], [0.0, 0.0, depth, -1.0], [0.0, 0.0, near * depth, 0.0]];
+    let lens =
+        [[f, 0.0, 0.0, 0.0], [0.0, -f, 0.0, 0.0], [0.0, 0.0, depth, -1.0], [0.0, 0.0, near * depth, 0.0]];
     let turned = times(about_x, about_y);
     (times(lens, times(away, turned)), turned)
 }
@@ -78,7 +80,8 @@ fn draw(context: &mut Context) -> Result<Vec<u8>, Box<dyn Error>> {
     let index_buffer = context.buffer(data.len() as u64)?;
     context.write(&index_buffer.whole(), &data)?;
     let texture = context.image(image([4, 4])?, Arrangement::Driver)?;
-    let checker = |i: usize| if (i / 4 + i) % 2 == 0 { [0x20, 0x70, 0xd0, 0xff] } else { [0xf0, 0xc0, 0x30, 0xff] };
+    let checker =
+        |i: usize| if (i / 4 + i) % 2 == 0 { [0x20, 0x70, 0xd0, 0xff] } else { [0xf0, 0xc0, 0x30, 0xff] };
     context.upload_image(&texture, &(0..16).flat_map(checker).collect::<Vec<u8>>())?;
     let target = context.image(image(SIZE)?, Arrangement::Driver)?;
     let depth = context.depth_image(DepthFormat::Z24S8, SIZE, 1, 1)?;
