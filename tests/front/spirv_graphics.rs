@@ -74,6 +74,16 @@ fn built_ins_belong_to_their_stage_and_have_their_type() {
     refused(&id, Fault::Unsupported, "FragCoord in vert shaders");
     let size = members(BuiltIn::PointSize);
     refused(&size, Fault::Input, "the built-in PointSize has another type");
+    // An array of them, whose elements a loop reads back: found by a mutated module, which never came to an end.
+    for name in ["gs-read-back", "vs-output-read-back", "vs-output-indirect.V"] {
+        let sizes = edited(&format!("graphics/{name}"), |insts| {
+            let location = |i: &&mut Vec<u32>| is(i, Op::Decorate) && i[2] == Decoration::Location as u32;
+            for i in insts.iter_mut().filter(location) {
+                (i[2], i[3]) = (Decoration::BuiltIn as u32, BuiltIn::PointSize as u32);
+            }
+        });
+        refused(&sizes, Fault::Input, "the built-in PointSize has another type");
+    }
     let thread = decorated("vs-ids-gl", Decoration::BuiltIn, |_| BuiltIn::LocalInvocationIndex as u32);
     refused(&thread, Fault::Input, "LocalInvocationIndex does not exist in a vert shader");
 }

@@ -226,7 +226,8 @@ impl Attribute {
             At::Location(l) => {
                 Attribute { at: At::Location(l.saturating_add(n)), offset: None, ..self.clone() }
             }
-            _ => self.clone(),
+            // Others are no arrays of vectors, which `interface` has seen to.
+            _ => Attribute { offset: None, ..self.clone() },
         }
     }
 

@@ -211,6 +211,13 @@ impl Reader<'_> {
     }
 
     fn parts(&mut self, a: &Attribute, part: u32, count: u32, member: Option<u32>) -> R<()> {
+        if let At::BuiltIn(b) = a.at
+            && a.vertex != Vertex::Each
+            && !a.is_compact()
+        {
+            let name = self.m.name(a.id);
+            return self.fail(a.id, format!("the built-in {b:?} has another type than {name}, an array"));
+        }
         (0..count).try_for_each(|n| self.walk(&a.element(self.m, part, n), part, member))
     }
 
