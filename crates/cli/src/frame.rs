@@ -1,10 +1,13 @@
-//! `nvir frame`: the page of `nvir_frame` as a file, or served.
+//! `nvir frame`: the page of `nvir_frame` as a file, or served; what is not recorded yet is recorded first.
 
+use crate::device::Place;
 use crate::out::{self, outln};
 use crate::{common, gpu, output};
 use nvir::diag::visible;
 use nvir::{Chip, input};
 use nvir_emu_jit::Choice;
+use nvir_fixture::Fixture;
+use nvir_fixture::run::{Failure, Outcome, Settings};
 use nvir_frame::{COMMANDS, Frame, Server};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -13,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-/// Write a page that shows what a recording draws
+/// Write a page that shows what a recording, a scene or a program draws
 ///
 /// One HTML file that needs nothing else: the list of draws, clears, blits, copies and launches; for each its state with what
 /// changed since the last draw, the targets before and after, vertices in and out of the stages, outlines, programs, counts; for
@@ -32,10 +35,11 @@ Examples:
   nvir frame frame.trace --serve                    pixels and steps when they are clicked
   nvir frame frame.trace --pixel 120,80             with the steps of what touched this pixel
   nvir frame big.trace --first 4000 --count 500     a part of a long recording
+  nvir frame scenes/cube.toml -t gk104              a scene, or any fixture that the driver runs
   nvir frame -o cube.html -- ./client               records a program on the virtual GPU first")]
 pub(crate) struct Args {
-    /// A recording, as `nvir gpu --trace` writes it
-    #[arg(value_name = "RECORDING", required_unless_present = "program", conflicts_with = "program")]
+    /// A recording, as `nvir gpu --trace` writes it; or a fixture (.toml or .json), which is recorded on the virtual GPU
+    #[arg(value_name = "RECORDING|FIXTURE", required_unless_present = "program", conflicts_with = "program")]
     recording: Option<PathBuf>,
     /// Where to write the page; `-` is standard output; default: the recording's or program's name with .html, in this folder
     #[arg(short, long, value_name = "FILE", conflicts_with = "serve")]
@@ -59,9 +63,12 @@ pub(crate) struct Args {
     /// The port for --serve; default: one that is free
     #[arg(long, value_name = "N", default_value_t = 0, requires = "serve")]
     port: u16,
-    /// The chip of the card that a program is recorded on
-    #[arg(short, long, default_value = "gk110", value_name = "CHIP", requires = "program")]
-    target: Chip,
+    /// The chip of the card that a program or fixture is recorded on; default: gk110, or the last that the fixture allows
+    #[arg(short, long, value_name = "CHIP")]
+    target: Option<Chip>,
+    /// Of a fixture: the test that is recorded; default: its only one
+    #[arg(long, value_name = "NAME", conflicts_with = "program")]
+    test: Option<String>,
     /// A program and its arguments, which is recorded on the virtual GPU
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -73,7 +80,7 @@ fn pixel(text: &str) -> Result<[u32; 2], String> {
     both.filter(|at| at.iter().all(|&v| v < 1 << 16)).ok_or_else(|| "expected X,Y, such as 120,80".into())
 }
 
-/// A recording that goes with this process.
+/// A folder that goes with this process.
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {
@@ -83,12 +90,19 @@ impl Drop for Temporary {
 }
 
 pub(crate) fn run(a: Args) -> ExitCode {
-    let (path, _temporary) = match &a.recording {
-        Some(path) => (path.clone(), None),
-        None => match recorded(&a) {
-            Ok((path, temporary)) => (path, Some(temporary)),
-            Err(code) => return code,
-        },
+    let recorded = match &a.recording {
+        Some(path) if Fixture::has_name(path) => fixture(&a, path).map(Some),
+        Some(_) if a.target.is_some() || a.test.is_some() => Err(common::usage(
+            "--target and --test are for what is recorded first: a recording has its own chip",
+        )),
+        Some(_) => Ok(None),
+        None => program(&a).map(Some),
+    };
+    let (path, _temporary) = match (recorded, &a.recording) {
+        (Ok(Some((path, temporary))), _) => (path, Some(temporary)),
+        (Ok(None), Some(path)) => (path.clone(), None),
+        (Ok(None), None) => return common::usage("no recording and no program"),
+        (Err(code), _) => return code,
     };
     let frame = Frame {
         path,
@@ -123,17 +137,60 @@ pub(crate) fn run(a: Args) -> ExitCode {
     code
 }
 
-/// Records the program, if there is one.
-fn recorded(a: &Args) -> Result<(PathBuf, Temporary), ExitCode> {
-    let Some(program) = a.program.first() else { return Err(common::usage("no recording and no program")) };
+/// A file for the recording of something of that name, in a folder that goes with this process.
+fn temporary(name: &Path) -> Result<(PathBuf, Temporary), ExitCode> {
     let folder = env::temp_dir().join(format!("nvir-frame-{}", std::process::id()));
     let failed =
         |e: std::io::Error| common::fault(format!("{}: {}", folder.display(), output::unwritable(&e)));
     fs::create_dir_all(&folder).map_err(failed)?;
     let temporary = Temporary(folder.clone());
-    let name = Path::new(program).file_name().unwrap_or(program);
-    let trace = folder.join(name).with_extension("trace");
-    let code = gpu::record(a.target, &trace, &a.program);
+    let name = name.file_name().unwrap_or(name.as_os_str());
+    Ok((folder.join(name).with_extension("trace"), temporary))
+}
+
+/// Records a test of a fixture.
+fn fixture(a: &Args, path: &Path) -> Result<(PathBuf, Temporary), ExitCode> {
+    let broken = |e| common::broken_fixture(&e);
+    let loaded = common::read_fixture(path).map_err(broken)?;
+    let chips = loaded.chips().map_err(broken)?;
+    let chip = match a.target {
+        Some(chip) if !chips.contains(&chip) => {
+            return Err(common::usage(format!("the fixture does not run on {chip}")));
+        }
+        chip => chip.or(chips.last().copied()).unwrap_or(Chip::Gk110),
+    };
+    let tests = &loaded.fixture.tests;
+    let test = match (&a.test, &tests[..]) {
+        (Some(name), _) => tests.iter().find(|t| t.name == *name),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    let Some(test) = test else {
+        let all = tests.iter().map(|t| format!("`{}`", visible(&t.name))).collect::<Vec<_>>().join(", ");
+        return Err(common::usage(format!("--test names one of the fixture's tests: {all}")));
+    };
+    let (trace, temporary) = temporary(path)?;
+    let place = Place::Recorded(trace.clone());
+    let settings = Settings::default();
+    let backend = || place.backend(&loaded, chip, &settings);
+    for report in loaded.run_on(&backend, chip, Some(&test.name), &settings, &mut None, |_, _| ()) {
+        match report.outcome {
+            Outcome::Passed => {}
+            // What differs from what is expected is a reason to look at it.
+            Outcome::Failed(why) if report.failure == Some(Failure::Values) => {
+                crate::report::warning(Some(path), format!("test `{}`: {why}", visible(&report.name)));
+            }
+            Outcome::Failed(why) | Outcome::Skipped(why) => return Err(common::fault_in(path, why)),
+        }
+    }
+    Ok((trace, temporary))
+}
+
+/// Records the program.
+fn program(a: &Args) -> Result<(PathBuf, Temporary), ExitCode> {
+    let Some(program) = a.program.first() else { return Err(common::usage("no recording and no program")) };
+    let (trace, temporary) = temporary(Path::new(program))?;
+    let code = gpu::record(a.target.unwrap_or(Chip::Gk110), &trace, &a.program);
     if !trace.exists() {
         return Err(if code == ExitCode::SUCCESS {
             common::fault("the program submits nothing")

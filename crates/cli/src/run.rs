@@ -298,8 +298,9 @@ impl Run<'_> {
     fn print(&self, r: &TestReport) {
         let chip = r.chip;
         let work = match &self.place {
+            Place::Emulator if self.loaded.is_scene() => "on the virtual GPU".into(),
             Place::Emulator => format!("{} thread instructions", r.stats.thread_instructions),
-            Place::Virtual => "on the virtual GPU".into(),
+            Place::Virtual | Place::Recorded(_) => "on the virtual GPU".into(),
             Place::Card(card) => format!("on {}", card.name()),
         };
         match &r.outcome {

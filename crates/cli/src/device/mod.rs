@@ -3,6 +3,7 @@
 mod scene;
 
 use crate::out::outln;
+use crate::output;
 use nvir::driver::constants::Range;
 use nvir::driver::sanitizer::Finding;
 use nvir::emu::{self, Dim, ImageDesc};
@@ -50,6 +51,8 @@ impl FromStr for Where {
 pub(crate) enum Place {
     Emulator,
     Virtual,
+    /// The virtual GPU, which records what is submitted into a file.
+    Recorded(PathBuf),
     Card(Arc<RenderNode>),
 }
 
@@ -82,8 +85,13 @@ impl Place {
     ) -> Result<Box<dyn Backend>, String> {
         let device: Arc<dyn Device> = match self {
             Place::Emulator if !loaded.is_scene() => return Ok(Box::new(Emulator::default())),
-            Place::Emulator | Place::Virtual => {
+            Place::Emulator | Place::Virtual | Place::Recorded(_) => {
                 let mut config = nvir_vgpu::Config::new(chip);
+                if let Place::Recorded(path) = self {
+                    let why = |e| format!("{}: {}", path.display(), output::unwritable(&e));
+                    config.trace =
+                        Some(Box::new(std::io::BufWriter::new(std::fs::File::create(path).map_err(why)?)));
+                }
                 config.launch.checks = settings.checks;
                 config.launch.step_limit = settings.step_limit;
                 Arc::new(VirtualDevice::with_config(config))
