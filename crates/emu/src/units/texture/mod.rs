@@ -8,6 +8,7 @@ mod coordinates;
 pub(crate) mod descriptors;
 mod lookup;
 mod plain;
+mod rows;
 mod source;
 
 pub use source::{FractionByte, Source, Texels, Texture, TextureSource};
@@ -115,6 +116,21 @@ impl TexOp {
 }
 
 pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> Result<(), Trap> {
+    let rows = match rows::sample(cx, w, op, mask) {
+        Some(rows) => rows,
+        None => each_lane(cx, w, op, mask)?,
+    };
+    if op.dst != NULL {
+        let written = (0..4).filter(|c| op.mask >> c & 1 != 0);
+        for (i, c) in written.enumerate() {
+            w.regs[op.dst as usize + i].blend(mask, &rows[c]);
+        }
+    }
+    Ok(())
+}
+
+/// What lanes find, each by itself.
+fn each_lane(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Result<[LaneVec; 4], Trap> {
     let mut rows = [LaneVec::ZERO; 4];
     let mut last: Option<(u32, u32, Arc<Ready>, Sampler)> = None;
     let env = cx.env;
@@ -155,13 +171,7 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
         let v = Lookup { warp: w, lane: l, texture, plain, sampler, op, footprint }.run(cx, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
     }
-    if op.dst != NULL {
-        let written = (0..4).filter(|c| op.mask >> c & 1 != 0);
-        for (i, c) in written.enumerate() {
-            w.regs[op.dst as usize + i].blend(mask, &rows[c]);
-        }
-    }
-    Ok(())
+    Ok(rows)
 }
 
 /// Whether levels, filters or the places of a filter depend on how coordinates move.
