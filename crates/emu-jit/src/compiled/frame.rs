@@ -88,7 +88,7 @@ pub(crate) struct Frame<'a, 'c> {
     numbers: *const u32,
     /// Executes an instruction that does not transfer control, and counts it: 0, or [`STOP`].
     step: Callback,
-    /// Executes one that concerns rows of registers only and for which there is a kernel, and counts nothing: 0.
+    /// Executes one that concerns registers only, and counts nothing: 0.
     row: Callback,
     /// As `step`, for an access to memory, with the number of its slot.
     access: Callback,
@@ -227,7 +227,7 @@ impl<'c> Frame<'_, 'c> {
         if !self.interpret(|cx, warp| open::execute_one(cx, warp, index).map(|()| None)) {
             return STOP;
         }
-        if self.code.instructions()[index].micro.class() != open::Class::Pure {
+        if open::may_move_state(&self.code.instructions()[index].micro) {
             self.look();
         }
         0

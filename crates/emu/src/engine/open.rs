@@ -89,6 +89,12 @@ pub struct Raw {
     pub slots: *mut Slot,
 }
 
+/// Whether what [`Raw`] says may be another after an instruction. Registers stay where they are, and so do inputs and outputs of stages
+/// and what lookups find.
+pub fn may_move_state(micro: &Micro) -> bool {
+    !(matches!(micro, Micro::Tex(_) | Micro::Stage(_)) || micro.class() == Class::Pure)
+}
+
 impl Code {
     /// The instructions, as [`Code::index`] counts them. Where one is longer than the distance of two indices, the next ones are
     /// what would be executed there.
@@ -111,9 +117,11 @@ impl Code {
         (self.primary.0, self.primary.1, self.step())
     }
 
-    /// Whether [`execute_row`] executes an instruction.
-    pub fn has_kernel(&self, index: usize) -> bool {
-        matches!(self.steps[index].rows, Rows::Lane { .. })
+    /// Whether [`execute_row`] executes an instruction: it concerns registers, predicates and flags only, cannot be at fault, and does
+    /// nothing if no lane executes it.
+    pub fn is_row(&self, index: usize) -> bool {
+        let looks_at_its_place = matches!(self.insts[index].micro, Micro::Lepc { .. });
+        matches!(self.steps[index].rows, Rows::Lane { .. } | Rows::Registers) && !looks_at_its_place
     }
 
     /// The index of the instruction behind one.

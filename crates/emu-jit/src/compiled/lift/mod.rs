@@ -141,7 +141,7 @@ fn is_in_run(code: &Code, inst: &Inst, of: Threads) -> bool {
 pub(crate) fn is_in_line(code: &Code, index: usize, of: Threads) -> bool {
     let inst = &code.instructions()[index];
     is_in_run(code, inst, of)
-        || code.has_kernel(index)
+        || code.is_row(index)
         || of == Threads::Kernel && Request::of(inst).is_some()
         || flow::is_usual(inst, of)
 }
@@ -266,7 +266,7 @@ impl<'c> Lift<'_, 'c> {
             }
             match Request::of(self.inst(index)).filter(|_| self.of == Threads::Kernel) {
                 Some(request) => self.access(index, &request),
-                None if self.code.has_kernel(index) => self.row(index),
+                None if self.code.is_row(index) => self.row(index),
                 None => self.call(index),
             }
             at += 1;
@@ -356,7 +356,8 @@ impl<'c> Lift<'_, 'c> {
         self.begin(done);
     }
 
-    /// Has a kernel execute an instruction on whole rows, which are those of the warp: 256 bits at a time, or more.
+    /// Has the interpreter execute an instruction that concerns registers only, on whole rows: mostly by kernels, which have 256 bits
+    /// at a time or more.
     fn row(&mut self, index: usize) {
         let inst = self.inst(index);
         let done = self.meeting();
