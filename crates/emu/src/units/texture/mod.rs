@@ -116,17 +116,29 @@ impl TexOp {
 }
 
 pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> Result<(), Trap> {
-    let rows = match rows::sample(cx, w, op, mask) {
-        Some(rows) => rows,
-        None => each_lane(cx, w, op, mask)?,
-    };
+    if !execute_rows(cx, w, op, mask) {
+        let rows = each_lane(cx, w, op, mask)?;
+        write(w, op, mask, &rows);
+    }
+    Ok(())
+}
+
+/// The same for all lanes at once, if the lookup is one of those that can be; else nothing is done.
+pub(crate) fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> bool {
+    let rows = rows::sample(cx, w, op, mask);
+    if let Some(rows) = &rows {
+        write(w, op, mask, rows);
+    }
+    rows.is_some()
+}
+
+fn write(w: &mut Warp, op: &TexOp, mask: Mask, rows: &[LaneVec; 4]) {
     if op.dst != NULL {
         let written = (0..4).filter(|c| op.mask >> c & 1 != 0);
         for (i, c) in written.enumerate() {
             w.regs[op.dst as usize + i].blend(mask, &rows[c]);
         }
     }
-    Ok(())
 }
 
 /// What lanes find, each by itself.
