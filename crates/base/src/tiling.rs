@@ -163,13 +163,47 @@ impl Slice {
         let Some((ty, bytes)) = self.blocks else { return self.first + y * self.row + x };
         let block = (y >> ty) * self.row + (x >> 6 << bytes);
         let gob = (y & ((1 << ty) - 1)) >> GOB_ROWS;
-        self.first + block + (gob << GOB_BYTES) + byte_in_gob(x, y)
+        self.first + block + (gob << GOB_BYTES) + u64::from(byte_in_gob(x as u32, y as u32))
+    }
+
+    /// The same in 32 bits, if none of its bytes is further away.
+    pub fn narrow(&self, bytes: u64) -> Option<NarrowSlice> {
+        u32::try_from(bytes).ok()?;
+        let [first, row] = [self.first, self.row].map(|v| u32::try_from(v).ok());
+        Some(NarrowSlice { first: first?, row: row?, blocks: self.blocks })
+    }
+}
+
+/// A slice whose bytes lie within 32 bits: the offset of a byte is the sum of the parts that its column and its row have in it, so
+/// that a loop over many places finds each once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NarrowSlice {
+    first: u32,
+    row: u32,
+    blocks: Option<(u32, u32)>,
+}
+
+impl NarrowSlice {
+    /// The part of a byte of a row.
+    #[inline(always)]
+    pub fn column(&self, x: u32) -> u32 {
+        let Some((_, bytes)) = self.blocks else { return x };
+        ((x >> 6) << bytes).wrapping_add(byte_in_gob(x, 0))
+    }
+
+    /// The part of a row.
+    #[inline(always)]
+    pub fn line(&self, y: u32) -> u32 {
+        let Some((ty, _)) = self.blocks else { return self.first.wrapping_add(y.wrapping_mul(self.row)) };
+        let gob = (y & ((1 << ty) - 1)) >> GOB_ROWS;
+        let block = self.first.wrapping_add((y >> ty).wrapping_mul(self.row));
+        block.wrapping_add(gob << GOB_BYTES).wrapping_add(byte_in_gob(0, y))
     }
 }
 
 /// Runs of 16 bytes are contiguous.
-#[inline]
-fn byte_in_gob(x: u64, y: u64) -> u64 {
+#[inline(always)]
+fn byte_in_gob(x: u32, y: u32) -> u32 {
     (x >> 5 & 1) << 8 | (y >> 2 & 1) << 7 | (x >> 4 & 1) << 6 | (y & 3) << 4 | x & 15
 }
 
@@ -273,6 +307,8 @@ mod tests {
                     .flat_map(|z| (0..rows).flat_map(move |y| (0..row_bytes).map(move |x| (z, y, x))))
                 {
                     let at = level.byte(x.into(), y.into(), z.into()) as usize;
+                    let narrow = level.slice(z.into()).narrow(level.bytes()).expect("small");
+                    assert_eq!((narrow.column(x) + narrow.line(y)) as usize, at, "{x} {y} {z}");
                     assert!(!std::mem::replace(&mut seen[at], true), "{x} {y} {z}: {at} twice");
                 }
             }

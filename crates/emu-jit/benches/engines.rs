@@ -10,6 +10,8 @@ use nvir_emu_jit::{Choice, Compiled};
 
 #[path = "../../emu/benches/assembler/mod.rs"]
 mod assembler;
+#[path = "../../emu/benches/scenes/mod.rs"]
+mod scenes;
 
 fn main() {
     divan::main();
@@ -31,6 +33,7 @@ fn measure(bencher: Bencher<'_, '_>, engine: Choice, text: &str, blocks: u32) {
     (launch.gprs, launch.shared_bytes) = (24, 4096);
     launch.set_const(0, 0, &buffer.to_le_bytes());
     launch.set_const(0, 8, &2.0f32.to_le_bytes());
+    scenes::texture(&mut launch, &mut memory);
     let mut once = || {
         let mut options = Options { threads: 1, engine: engine.engine(), ..Options::default() };
         run(&launch, &mut memory, &mut options).expect("no fault")
@@ -143,6 +146,34 @@ fn gathers(b: Bencher<'_, '_>, engine: Choice) {
 #[divan::bench(args = ENGINES)]
 fn special_functions(b: Bencher<'_, '_>, engine: Choice) {
     looped(b, engine, "MUFU.RCP R4, R4\nFADD R4, R4, R5\nMUFU.RSQ R6, R4\nFFMA R4, R6, R5, R4");
+}
+
+/// Sums of a warp by shuffles, and votes.
+#[divan::bench(args = ENGINES)]
+fn shuffles(b: Bencher<'_, '_>, engine: Choice) {
+    looped(
+        b,
+        engine,
+        "SHFL.BFLY PT, R6, R4, 0x1, 0x1f
+        FADD R4, R4, R6
+        SHFL.BFLY PT, R6, R4, 0x2, 0x1f
+        FADD R4, R4, R6
+        VOTE.ANY R7, PT, P0
+        IADD R9, R7, R9",
+    );
+}
+
+#[divan::bench(args = ENGINES)]
+fn textures(b: Bencher<'_, '_>, engine: Choice) {
+    let body = "TEX.LZ.P R12, R4, 0x0, 2D, 0xf\nFADD R4, R4, R6\nFFMA R5, R12, R4, R13";
+    looped(b, engine, body);
+}
+
+/// Fragments with a light and a texture, without the rasteriser.
+#[divan::bench(args = ENGINES)]
+fn fragments_lit_and_textured(b: Bencher<'_, '_>, engine: Choice) {
+    let code = assembler::assemble(&scenes::lit("TEX.P R4, R12, 0x0, 2D, 0xf\nTEXDEPBAR 0x0"));
+    scenes::fragments(b, engine.engine(), &code, 64);
 }
 
 #[divan::bench(args = ENGINES)]

@@ -87,7 +87,7 @@ fn textured_and_blended(bencher: Bencher<'_, '_>) {
 fn texture(s: &mut Scene) {
     let texels: Vec<u32> = (0..PIXELS).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
     let buffer = s.client.filled(u64::from(PIXELS) * 4, &texels);
-    s.program(5, FRAGMENT, &Program::textured(CHIP)).texture(&buffer, SIDE);
+    s.program(5, FRAGMENT, &Program::textured(CHIP)).texture(&buffer, SIDE, [2, 2]);
 }
 
 /// The depth test, which all pixels pass.

@@ -309,6 +309,37 @@ fn long_strips_go_over_batches() {
     assert_eq!(s.picture(), ["rrrrrrrr"; 8].join(" "));
 }
 
+/// A checker looks at every access, so that each lane is looked up by itself.
+#[test]
+fn filters_that_depend_on_how_coordinates_move_are_those_of_each_lane_by_itself() {
+    const SIDE: u32 = 64;
+    let texels: Vec<u32> = (0..32 * 32u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    for chip in Chip::ALL {
+        let draw = |watched: bool, filters: [u32; 2]| {
+            let mut config = Config::new(chip);
+            config.launch.checks.global_race = watched;
+            let mut s = scene::Scene::new(config, SIDE, Order::Blocks, 64);
+            // From a quarter of a texel a pixel to some texels.
+            let places = [[0.0, 0.0], [0.12, 0.03], [0.05, 0.2], [2.5, 1.9]];
+            let corners = rectangle([0.0, SIDE as f32], [0.0, SIDE as f32], [0.0; 4]);
+            let corners: Vec<scene::Vertex> =
+                corners.iter().zip(places).map(|((at, _), [x, y])| (*at, [x, y, 0.0, 0.0])).collect();
+            s.vertices(&corners);
+            let buffer = s.client.filled(4096, &texels);
+            s.program(5, scene::FRAGMENT, &scene::Program::textured(chip)).texture(&buffer, 32, filters);
+            s.draw(STRIP, 0, 4).run();
+            s.client.words(s.target.offset, (SIDE * 128) as usize)
+        };
+        let pictures = [[1, 1], [2, 2], [1, 2], [2, 1]].map(|filters| {
+            let picture = draw(false, filters);
+            assert_eq!(picture, draw(true, filters), "{chip} {filters:?}");
+            picture
+        });
+        let [nearest, linear, both, ..] = &pictures;
+        assert!(nearest != linear && both != nearest && both != linear, "{chip}");
+    }
+}
+
 #[test]
 fn what_cannot_be_drawn_is_a_fault_that_says_why() {
     type Change = fn(&mut Scene);

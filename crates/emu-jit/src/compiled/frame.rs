@@ -88,7 +88,7 @@ pub(crate) struct Frame<'a, 'c> {
     numbers: *const u32,
     /// Executes an instruction that does not transfer control, and counts it: 0, or [`STOP`].
     step: Callback,
-    /// Executes one that concerns rows of registers only and for which there is a kernel, and counts nothing: 0.
+    /// Executes one of [`open::Row`], and counts nothing: 0; or does nothing, since it is one for `step`.
     row: Callback,
     /// As `step`, for an access to memory, with the number of its slot.
     access: Callback,
@@ -227,7 +227,7 @@ impl<'c> Frame<'_, 'c> {
         if !self.interpret(|cx, warp| open::execute_one(cx, warp, index).map(|()| None)) {
             return STOP;
         }
-        if self.code.instructions()[index].micro.class() != open::Class::Pure {
+        if open::may_move_state(&self.code.instructions()[index].micro) {
             self.look();
         }
         0
@@ -254,8 +254,9 @@ unsafe extern "C" fn row(f: *mut c_void, index: u32) -> u32 {
     let f = unsafe { frame(f) };
     // SAFETY: as in `interpret`.
     let (cx, warp) = unsafe { (&mut *f.cx, &mut *f.warp) };
-    open::execute_row(cx, warp, index as usize);
-    0
+    // What panics does so again as a step, from where it is handed on.
+    let done = catch_unwind(AssertUnwindSafe(|| open::execute_row(cx, warp, index as usize)));
+    u32::from(!done.unwrap_or(false))
 }
 
 unsafe extern "C" fn step(f: *mut c_void, index: u32) -> u32 {

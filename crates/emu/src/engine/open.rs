@@ -9,6 +9,7 @@ pub use crate::code::micro::{
     NULL, NumType, PSrc, Scope, SetDst, ShflMode, Space, Src2, VoteMode, Width,
 };
 pub use crate::code::stageop::StageOp;
+use crate::code::texop::TexKind;
 pub use crate::code::wideop::{Conv, WideOp};
 pub use crate::interpreter::{after_block, execute_one, execute_row, run, step, transfer};
 pub use crate::run::attached::{Attached, Slot};
@@ -89,6 +90,23 @@ pub struct Raw {
     pub slots: *mut Slot,
 }
 
+/// Whether what [`Raw`] says may be another after an instruction. Registers stay where they are, and so do inputs and outputs of stages
+/// and what lookups find.
+pub fn may_move_state(micro: &Micro) -> bool {
+    !(matches!(micro, Micro::Tex(_) | Micro::Stage(_)) || micro.class() == Class::Pure)
+}
+
+/// Whether [`execute_row`] executes an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Row {
+    /// It concerns registers, predicates and flags only, cannot be at fault, and does nothing if no lane executes it.
+    Always,
+    /// If nothing is unusual.
+    Mostly,
+    /// Others.
+    Never,
+}
+
 impl Code {
     /// The instructions, as [`Code::index`] counts them. Where one is longer than the distance of two indices, the next ones are
     /// what would be executed there.
@@ -111,9 +129,21 @@ impl Code {
         (self.primary.0, self.primary.1, self.step())
     }
 
-    /// Whether [`execute_row`] executes an instruction.
-    pub fn has_kernel(&self, index: usize) -> bool {
-        matches!(self.steps[index].rows, Rows::Lane { .. })
+    /// Whether, or when, [`execute_row`] executes an instruction.
+    pub fn row(&self, index: usize) -> Row {
+        let inst = &self.insts[index];
+        match &self.steps[index].rows {
+            Rows::Lane { .. } => Row::Always,
+            // It looks at where the warp is.
+            Rows::Registers if matches!(inst.micro, Micro::Lepc { .. }) => Row::Never,
+            Rows::Registers => Row::Always,
+            Rows::Unit => match &inst.micro {
+                Micro::Tex(op) if matches!(op.kind, TexKind::Sample(_)) && op.dims == 2 => Row::Mostly,
+                Micro::Stage(op) if matches!(**op, StageOp::Interpolate { .. }) => Row::Mostly,
+                _ => Row::Never,
+            },
+            _ => Row::Never,
+        }
     }
 
     /// The index of the instruction behind one.

@@ -266,16 +266,27 @@ pub fn execute_one(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> Result<(), Trap>
     done
 }
 
-/// What an instruction of [`Code::has_kernel`](crate::engine::Code::has_kernel) does to registers. Nothing is counted, and the warp
-/// stays where it is.
-pub fn execute_row(cx: &mut Cx<'_>, w: &mut Warp, at: usize) {
+/// What an instruction of [`Code::row`](crate::engine::Code::row) does to registers, predicates and flags, or whether it is one
+/// that [`step`] must execute: then nothing is done. Nothing is counted, and the warp stays where it is.
+pub fn execute_row(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> bool {
     let bound = cx.env.bound;
     let (step, pool) = (&bound.steps[at], &bound.pool[..]);
-    let Rows::Lane { forms, dst, src } = &step.rows else { return };
-    match lanes_of(w, step.guard, step.quad) {
-        Mask::MAX => (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into()),
-        mask => (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into()),
+    let mask = lanes_of(w, step.guard, step.quad);
+    match (&step.rows, mask) {
+        (_, 0) => {}
+        (Rows::Lane { forms, dst, src }, Mask::MAX) => {
+            (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
+        }
+        (Rows::Lane { forms, dst, src }, mask) => {
+            (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into());
+        }
+        _ => match &bound.insts[at].micro {
+            Micro::Stage(op) => return stage::at_centres(cx, w, op, mask),
+            Micro::Tex(op) => return texture::execute_rows(cx, w, op, mask),
+            _ => return pure::execute(w, pool, &mut cx.block.scratch, &bound.insts[at], mask),
+        },
     }
+    true
 }
 
 /// Whether a warp goes on behind a transfer of control: its lanes may all wait or have ended.

@@ -127,12 +127,9 @@ fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, ma
             w.set_pred(*pdst, mask, if hit { Mask::MAX } else { 0 });
         }
         Micro::Shfl { dst, pdst, src, .. } => {
-            let from = shuffle_sources(w, pool, inst);
-            let mut inside = 0;
-            for l in lanes(mask) {
-                s.out.0[l] = get(w, src[0], from[l].0);
-                inside |= u32::from(from[l].1) << l;
-            }
+            let (from, inside) = shuffle_sources(w, pool, inst);
+            let values = src[0].get(&w.regs, pool, &mut s.a);
+            s.out.0.iter_mut().zip(from).for_each(|(out, from)| *out = values.0[from as usize & 31]);
             write(w, *dst, mask, &s.out);
             w.set_pred(*pdst, mask, inside);
         }
@@ -309,30 +306,40 @@ fn coordinates(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mas
 }
 
 /// For each lane of a SHFL: the lane it reads, and whether that is in range. Source: PTX ISA, `shfl`.
-fn shuffle_sources(w: &Warp, pool: &[LaneVec], inst: &Inst) -> [(usize, bool); LANES] {
-    let Micro::Shfl { mode, src, .. } = &inst.micro else { return std::array::from_fn(|l| (l, true)) };
-    std::array::from_fn(|l| {
-        let lane = l as u32;
-        let (by, c) = (src[1].lane(&w.regs, pool, l) & 31, src[2].lane(&w.regs, pool, l));
-        let (clamp, segment) = (c & 31, c >> 8 & 31);
-        let (low, high) = (lane & segment, lane & segment | clamp & !segment);
-        let (j, ok) = match mode {
-            ShflMode::Idx => {
-                let j = low | by & !segment;
-                (j, j <= high)
-            }
-            ShflMode::Up => (lane.wrapping_sub(by), lane as i32 - by as i32 >= high as i32),
-            ShflMode::Down => (lane + by, lane + by <= high),
-            ShflMode::Bfly => (lane ^ by, lane ^ by <= high),
-        };
-        (if ok { (j & 31) as usize } else { l }, ok)
-    })
+/// The lane that each lane gets a value of in a SHFL, and the lanes for which there is one: others get their own.
+fn shuffle_sources(w: &Warp, pool: &[LaneVec], inst: &Inst) -> ([u32; LANES], Mask) {
+    let mut from = std::array::from_fn(|l| l as u32);
+    let Micro::Shfl { mode, src, .. } = &inst.micro else { return (from, Mask::MAX) };
+    let (mut a, mut b) = (LaneVec::ZERO, LaneVec::ZERO);
+    let (by, c) = (src[1].get(&w.regs, pool, &mut a), src[2].get(&w.regs, pool, &mut b));
+    let mut inside = LaneVec::ZERO;
+    let mut each = |source: fn(u32, u32, u32, u32, u32) -> (u32, bool)| {
+        for l in 0..LANES {
+            let lane = l as u32;
+            let (clamp, segment) = (c.0[l] & 31, c.0[l] >> 8 & 31);
+            let (low, high) = (lane & segment, lane & segment | clamp & !segment);
+            let (j, ok) = source(lane, by.0[l] & 31, segment, low, high);
+            (from[l], inside.0[l]) = (if ok { j & 31 } else { lane }, ok.into());
+        }
+    };
+    match mode {
+        ShflMode::Idx => each(|_, by, segment, low, high| {
+            let j = low | by & !segment;
+            (j, j <= high)
+        }),
+        ShflMode::Up => {
+            each(|lane, by, _, _, high| (lane.wrapping_sub(by), lane as i32 - by as i32 >= high as i32))
+        }
+        ShflMode::Down => each(|lane, by, _, _, high| (lane + by, lane + by <= high)),
+        ShflMode::Bfly => each(|lane, by, _, _, high| (lane ^ by, lane ^ by <= high)),
+    }
+    (from, inside.mask(|v| v != 0))
 }
 
 /// What a SHFL brings to each lane, of any property of its operand.
 pub(crate) fn shuffled(w: &Warp, pool: &[LaneVec], inst: &Inst, of: impl Fn(Src, usize) -> u32) -> LaneVec {
     let Micro::Shfl { src, .. } = &inst.micro else { return LaneVec::ZERO };
-    LaneVec(shuffle_sources(w, pool, inst).map(|(from, _)| of(src[0], from)))
+    LaneVec(shuffle_sources(w, pool, inst).0.map(|from| of(src[0], from as usize)))
 }
 
 fn write_wide(w: &mut Warp, s: &Scratch, dst: u8, wide: bool, mask: Mask) {

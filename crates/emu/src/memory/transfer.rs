@@ -1,6 +1,7 @@
 //! Reads, writes, copies and fills of runs of bytes, by whole words where they can be.
 
 use super::{Buffer, Memory, MemoryError};
+use nvir_simd::Processor;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -137,8 +138,12 @@ impl Memory {
     pub fn read_words(&self, addr: u64, out: &mut [u32]) -> Result<()> {
         let buffer = self.holder(addr, out.len() as u64 * 4)?;
         if addr & 3 == 0 {
-            let words = &buffer.words[buffer.word(addr)..];
-            out.iter_mut().zip(words).for_each(|(o, w)| *o = w.load(Relaxed));
+            let words = &buffer.words[buffer.word(addr)..][..out.len()];
+            let processor = Processor::detect();
+            let (rows, rest) = words.as_chunks::<32>();
+            let (row_outs, rest_out) = out.as_chunks_mut::<32>();
+            rows.iter().zip(row_outs).for_each(|(from, to)| processor.load(from, to));
+            rest_out.iter_mut().zip(rest).for_each(|(o, w)| *o = w.load(Relaxed));
             return Ok(());
         }
         for (i, o) in out.iter_mut().enumerate() {

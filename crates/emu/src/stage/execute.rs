@@ -33,6 +33,9 @@ fn fault(kind: FaultKind, lane: usize, detail: String) -> Trap {
 
 /// Executes an instruction for the lanes of a mask.
 pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &Op, mask: Mask) -> Result<(), Trap> {
+    if fragment::at_centres(cx, w, op, mask) {
+        return Ok(());
+    }
     let lane = lanes(mask).next().unwrap_or(0);
     let (Some(context), Some(mut io)) = (cx.env.stage, cx.block.stage.take()) else {
         let detail = "this instruction cannot run in a compute program".to_string();

@@ -3,9 +3,12 @@
 use super::batch::{Fragments, NONE, Plane, Quad};
 use super::context::Context;
 use super::io::Io;
-use crate::code::stageop::{IpaMode, IpaSample, PixelInfo};
+use crate::code::micro::NULL;
+use crate::code::stageop::{IpaMode, IpaSample, PixelInfo, StageOp};
+use crate::cx::Cx;
 use crate::fault::FaultKind;
-use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
+use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
+use crate::state::warp::Warp;
 use crate::trap::Trap;
 use nvir_base::num::float::sat32;
 use nvir_base::stage::attribute;
@@ -206,11 +209,7 @@ pub(super) fn interpolate(
         let detail = format!("a {} shader has nothing to interpolate", context.stage);
         return Err(Trap::new(FaultKind::IllegalInstruction, first, detail));
     };
-    let multiplies = match ipa.mode {
-        IpaMode::Multiply => true,
-        IpaMode::Color => !is_flat(context, ipa.mode),
-        IpaMode::Pass | IpaMode::Constant => false,
-    };
+    let multiplies = multiplies(context, ipa.mode);
     let at = |lane: usize, quad: &Quad| {
         let centre = [io.centres[0][lane], io.centres[1][lane]];
         let inside = match ipa.sample {
@@ -261,6 +260,51 @@ pub(super) fn interpolate(
         out.0.iter_mut().for_each(|v| *v = sat32(*v));
     }
     Ok(undefined & mask)
+}
+
+/// IPA as nearly all are: of an input that all lanes name alike and that is a plane, at the centres of pixels. Whether it was one; nothing
+/// is done otherwise.
+pub(crate) fn at_centres(cx: &mut Cx<'_>, w: &mut Warp, op: &StageOp, mask: Mask) -> bool {
+    let env = cx.env;
+    let StageOp::Interpolate { dst, at, mode, sample: IpaSample::Centre, sat, w: multiplier, .. } = *op
+    else {
+        return false;
+    };
+    let (Some(context), Some(io)) = (env.stage, cx.block.stage.as_deref()) else { return false };
+    let Some(f) = context.fragments().filter(|f| !f.lacks_any()) else { return false };
+    if at.base != Src::ZERO || dst == NULL || env.checks.init {
+        return false;
+    }
+    let Ok(source) = Source::new(context, 0, at.offset as u32, mode) else { return false };
+    let Some(plane) = source.plane(f) else { return false };
+    let mut planes = [Plane::default(); QUADS];
+    planes.iter_mut().zip(context.quads(io.warp)).for_each(|(to, quad)| *to = plane(quad.triangle));
+    let form = planes_at(env.processor, (multiplies(context, mode), sat));
+    let scratch = &mut cx.block.scratch;
+    // It may be what is written.
+    let multiplier = if multiplies(context, mode) {
+        scratch.a = *multiplier.get(&w.regs, &env.bound.pool, &mut scratch.b);
+        &scratch.a
+    } else {
+        &LaneVec::ZERO
+    };
+    let to = &mut w.regs[usize::from(dst)];
+    if mask == Mask::MAX {
+        form(to, &io.centres, &planes, multiplier, 0);
+    } else {
+        form(&mut scratch.out, &io.centres, &planes, multiplier, 0);
+        env.processor.merge(mask, &scratch.out.0, &mut to.0);
+    }
+    true
+}
+
+/// Whether a mode multiplies what it reads.
+fn multiplies(context: &Context<'_>, mode: IpaMode) -> bool {
+    match mode {
+        IpaMode::Multiply => true,
+        IpaMode::Color => !is_flat(context, mode),
+        IpaMode::Pass | IpaMode::Constant => false,
+    }
 }
 
 /// What PIXLD gives a lane.

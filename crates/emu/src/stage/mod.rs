@@ -42,6 +42,7 @@ pub use output::{Emitted, Fragment, Output, PatchOutput};
 pub(crate) use context::Context;
 pub(crate) use execute::{execute, reads_registers};
 pub(crate) use exit::exit;
+pub(crate) use fragment::at_centres;
 pub(crate) use io::Io;
 pub(crate) use memory::{declares_memory, for_others, load, stores};
 

@@ -1,11 +1,11 @@
 //! Where the texels of a colour or depth target lie, for quads of pixels.
 //!
-//! The address of a quad is computed once. In a block-linear surface the four pixels of a quad with one sample lie at fixed
-//! distances: both of a row in one run of 16 bytes (or, with 16 bytes each, in neighbouring runs), the second row a run
-//! further ([`nvir_base::tiling`]).
+//! The address of a quad is computed once: its texels lie at fixed distances from the first one. In a block-linear surface that is
+//! because a quad, which begins at even pixels, never reaches into another block, and bits of column and row are bits of the
+//! address ([`nvir_base::tiling`]).
 
 use crate::image::surface_format::Raw;
-use nvir_base::tiling::{Level, Order, RUN, Slice};
+use nvir_base::tiling::{Level, Order, Slice};
 use nvir_hw::samples::SAMPLE_POSITIONS;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,8 +23,8 @@ pub(crate) struct Surface<'a> {
     bytes: usize,
     /// Log2 of the texels of a pixel in x and y.
     grid: (u32, u32),
-    /// Bytes from the first pixel of a quad to its pixels, where a pixel is one texel.
-    deltas: [usize; 4],
+    /// Bytes from the first texel of a quad to the samples of its pixels.
+    deltas: [[u32; 8]; 4],
 }
 
 impl<'a> Surface<'a> {
@@ -36,13 +36,6 @@ impl<'a> Surface<'a> {
         bytes: usize,
         grid: (u32, u32),
     ) -> Surface<'a> {
-        let (right, down) = match level.order {
-            Order::Pitch => (bytes, level.pitch as usize),
-            // The next run of a row is four runs further.
-            Order::Blocks(_) if bytes == RUN as usize => (4 * bytes, bytes),
-            Order::Blocks(_) => (bytes, RUN as usize),
-        };
-        let deltas = [0, right, down, right + down];
         let (pitch, rows, z) = (u64::from(level.pitch), u64::from(level.rows), u64::from(z));
         let end = match level.order {
             Order::Pitch => (z + 1) * pitch * rows,
@@ -51,7 +44,15 @@ impl<'a> Surface<'a> {
                 ((z >> tile.shift_z()) + 1) * layer
             }
         };
-        Surface { words, slice: level.slice(z), end, bytes, grid, deltas }
+        let surface = Surface { words, slice: level.slice(z), end, bytes, grid, deltas: [[0; 8]; 4] };
+        let samples = 1 << (grid.0 + grid.1).min(3);
+        let first = surface.texel(0, 0);
+        let delta = |pixel: u32, sample: u32| match sample < samples {
+            true => (surface.sample(pixel & 1, pixel >> 1, sample) - first) as u32,
+            false => 0,
+        };
+        let deltas = [0, 1, 2, 3].map(|pixel| std::array::from_fn(|s| delta(pixel, s as u32)));
+        Surface { deltas, ..surface }
     }
 
     /// Whether all of its texels lie in the memory.
@@ -74,7 +75,7 @@ impl<'a> Surface<'a> {
     #[inline]
     pub(crate) fn quad(&self, x: u32, y: u32) -> [usize; 4] {
         let first = self.texel(x, y);
-        self.deltas.map(|delta| first + delta)
+        self.deltas.map(|deltas| first + deltas[0] as usize)
     }
 
     /// Where a sample of a pixel lies.
@@ -95,12 +96,12 @@ impl<'a> Surface<'a> {
             }
             return;
         }
+        let first = self.texel(x << self.grid.0, y << self.grid.1);
         for (pixel, mut cover) in cover.into_iter().enumerate() {
-            let (x, y) = (x + (pixel as u32 & 1), y + (pixel as u32 >> 1));
             while cover != 0 {
                 let sample = cover.trailing_zeros();
                 cover &= cover - 1;
-                each(pixel, sample, self.sample(x, y, sample));
+                each(pixel, sample, first + self.deltas[pixel][sample as usize & 7] as usize);
             }
         }
     }
@@ -111,13 +112,15 @@ impl<'a> Surface<'a> {
         self.covered(x, y, cover, |pixel, _, at| self.set_word(at, texels[pixel]));
     }
 
+    /// The word at a place.
     #[inline]
-    fn word(&self, at: usize) -> u32 {
+    pub(crate) fn word(&self, at: usize) -> u32 {
         self.words.get(at / 4).map_or(0, |w| w.load(Relaxed))
     }
 
+    /// Writes it.
     #[inline]
-    fn set_word(&self, at: usize, value: u32) {
+    pub(crate) fn set_word(&self, at: usize, value: u32) {
         if let Some(word) = self.words.get(at / 4) {
             word.store(value, Relaxed);
         }
@@ -180,6 +183,22 @@ mod tests {
                         for x in (0..256 / bytes as u32).step_by(2) {
                             let texels = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(i, j)| s.texel(x + i, y + j));
                             assert_eq!(s.quad(x, y), texels, "{order:?} {bytes} {x} {y}");
+                        }
+                    }
+                    for (samples, grid) in [(2, (1, 0)), (4, (1, 1)), (8, (2, 1))] {
+                        let s = Surface::new(&memory, level(order), z, bytes, grid);
+                        for y in (0..20 >> grid.1).step_by(2) {
+                            for x in (0..(256 / bytes as u32) >> grid.0).step_by(2) {
+                                let cover = [((1u32 << samples) - 1) as u8; 4];
+                                s.covered(x, y, cover, |pixel, sample, at| {
+                                    let [x, y] = [x + (pixel as u32 & 1), y + (pixel as u32 >> 1)];
+                                    assert_eq!(
+                                        s.sample(x, y, sample),
+                                        at,
+                                        "{order:?} {bytes} {x} {y} {sample}"
+                                    );
+                                });
+                            }
                         }
                     }
                 }

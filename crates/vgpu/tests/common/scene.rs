@@ -157,16 +157,17 @@ impl Scene {
         self.set(SP_SELECT.at(stage), &[stage << 4 | 1, at]).set(SP_GPR_ALLOC.at(stage), &[8])
     }
 
-    /// Binds a square RGBA8 texture in rows, filtered, to slot 0 of the fragment stage.
-    pub(crate) fn texture(&mut self, texels: &GemInfo, side: u32) -> &mut Scene {
+    /// Binds a square RGBA8 texture in rows to slot 0 of the fragment stage. The filters where it is larger and where it is smaller:
+    /// 1 nearest, 2 linear.
+    pub(crate) fn texture(&mut self, texels: &GemInfo, side: u32, [mag, min]: [u32; 2]) -> &mut Scene {
         let tables = self.client.buffer(0x2000);
         let constants = self.client.buffer(0x1000);
         let address = texels.offset;
         let components = 8 | (0..4).map(|c| 2 << (6 + 3 * c) | (2 + c) << (18 + 3 * c)).sum::<u32>();
         let high = (address >> 32) as u32 | 7 << 14 | 1 << 18 | 1 << 31;
         let tic = [components, address as u32, high, 4 * side, side | 1 << 31, side | 1 << 16, 0, 0];
-        // To the edge, linear.
-        let tsc = [2 | 2 << 3 | 2 << 6, 2 | 2 << 4 | 1 << 6, 0xfff << 12, 0, 0, 0, 0, 0];
+        // To the edge.
+        let tsc = [2 | 2 << 3 | 2 << 6, mag | min << 4 | 1 << 6, 0xfff << 12, 0, 0, 0, 0, 0];
         self.client.gpu().write(tables.offset, &tic).unwrap();
         self.client.gpu().write(tables.offset + 0x1000, &tsc).unwrap();
         let at = |a: u64| [(a >> 32) as u32, a as u32];

@@ -28,7 +28,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use flow::Ways;
 use group::mask_offset;
 use nvir_emu::engine::Code;
-use nvir_emu::engine::open::{self, Inst, Micro, PSrc};
+use nvir_emu::engine::open::{self, Inst, Micro, PSrc, Row};
 use pure::is_compiled;
 use scatter::Request;
 use vector::Emitter;
@@ -141,7 +141,7 @@ fn is_in_run(code: &Code, inst: &Inst, of: Threads) -> bool {
 pub(crate) fn is_in_line(code: &Code, index: usize, of: Threads) -> bool {
     let inst = &code.instructions()[index];
     is_in_run(code, inst, of)
-        || code.has_kernel(index)
+        || code.row(index) != Row::Never
         || of == Threads::Kernel && Request::of(inst).is_some()
         || flow::is_usual(inst, of)
 }
@@ -266,7 +266,7 @@ impl<'c> Lift<'_, 'c> {
             }
             match Request::of(self.inst(index)).filter(|_| self.of == Threads::Kernel) {
                 Some(request) => self.access(index, &request),
-                None if self.code.has_kernel(index) => self.row(index),
+                None if self.code.row(index) != Row::Never => self.row(index),
                 None => self.call(index),
             }
             at += 1;
@@ -356,14 +356,23 @@ impl<'c> Lift<'_, 'c> {
         self.begin(done);
     }
 
-    /// Has a kernel execute an instruction on whole rows, which are those of the warp: 256 bits at a time, or more.
+    /// Has the interpreter execute an instruction on whole rows, which are those of the warp, mostly by kernels: these have 256 bits at a
+    /// time or more. What is unusual is called as others are.
     fn row(&mut self, index: usize) {
         let inst = self.inst(index);
         let done = self.meeting();
         self.skip_if_nobody(index, done);
+        self.counted();
         let callee = self.e.load(types::I64, self.state.frame, field::ROW);
         let argument = self.e.int(index as u32);
-        self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
+        let call = self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
+        let otherwise = (self.code.row(index) == Row::Mostly).then(|| {
+            let [usual, otherwise] = [(); 2].map(|()| self.e.b.create_block());
+            let unusual = self.e.b.inst_results(call)[0];
+            self.e.branch(unusual, otherwise, usual);
+            self.e.b.switch_to_block(usual);
+            (otherwise, self.now)
+        });
         if inst.guard == PSrc::TRUE && inst.quad == 15 {
             self.count(1, 1, None);
         } else {
@@ -373,6 +382,14 @@ impl<'c> Lift<'_, 'c> {
         }
         let counted = self.counted();
         self.e.jump(done, &counted);
+        if let Some((otherwise, before)) = otherwise {
+            self.now = before;
+            self.e.b.switch_to_block(otherwise);
+            self.e.b.set_cold_block(otherwise);
+            self.callback(index, field::STEP, index as u32);
+            let counted = self.counted();
+            self.e.jump(done, &counted);
+        }
         self.begin(done);
     }
 

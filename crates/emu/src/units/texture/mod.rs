@@ -8,6 +8,7 @@ mod coordinates;
 pub(crate) mod descriptors;
 mod lookup;
 mod plain;
+mod rows;
 mod source;
 
 pub use source::{FractionByte, Source, Texels, Texture, TextureSource};
@@ -115,6 +116,33 @@ impl TexOp {
 }
 
 pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> Result<(), Trap> {
+    if !execute_rows(cx, w, op, mask) {
+        let rows = each_lane(cx, w, op, mask)?;
+        write(w, op, mask, &rows);
+    }
+    Ok(())
+}
+
+/// The same for all lanes at once, if the lookup is one of those that can be; else nothing is done.
+pub(crate) fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> bool {
+    let rows = rows::sample(cx, w, op, mask);
+    if let Some(rows) = &rows {
+        write(w, op, mask, rows);
+    }
+    rows.is_some()
+}
+
+fn write(w: &mut Warp, op: &TexOp, mask: Mask, rows: &[LaneVec; 4]) {
+    if op.dst != NULL {
+        let written = (0..4).filter(|c| op.mask >> c & 1 != 0);
+        for (i, c) in written.enumerate() {
+            w.regs[op.dst as usize + i].blend(mask, &rows[c]);
+        }
+    }
+}
+
+/// What lanes find, each by itself.
+fn each_lane(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Result<[LaneVec; 4], Trap> {
     let mut rows = [LaneVec::ZERO; 4];
     let mut last: Option<(u32, u32, Arc<Ready>, Sampler)> = None;
     let env = cx.env;
@@ -155,13 +183,7 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
         let v = Lookup { warp: w, lane: l, texture, plain, sampler, op, footprint }.run(cx, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
     }
-    if op.dst != NULL {
-        let written = (0..4).filter(|c| op.mask >> c & 1 != 0);
-        for (i, c) in written.enumerate() {
-            w.regs[op.dst as usize + i].blend(mask, &rows[c]);
-        }
-    }
-    Ok(())
+    Ok(rows)
 }
 
 /// Whether levels, filters or the places of a filter depend on how coordinates move.

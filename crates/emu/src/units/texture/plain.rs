@@ -7,13 +7,13 @@ use super::source::Texture;
 use crate::image::{Dim, Filter, Sampler};
 use crate::memory::Memory;
 use crate::texel::Channels;
-use nvir_base::tiling::Slice;
+use nvir_base::tiling::NarrowSlice;
 use nvir_hw::tic::Source;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a component of a result comes from.
 #[derive(Clone, Copy, Debug)]
-enum Component {
+pub(super) enum Component {
     /// A byte of the texel, from this bit on.
     Byte(u32),
     /// The same for all texels.
@@ -22,20 +22,21 @@ enum Component {
 
 /// A level.
 #[derive(Clone, Copy, Debug)]
-struct Level {
-    size: [u32; 2],
-    slice: Slice,
+pub(super) struct Level {
+    pub size: [u32; 2],
+    pub slice: NarrowSlice,
     /// Of its first byte in the buffer.
-    first: u64,
+    pub first: u64,
 }
 
 /// A texture in a buffer that has all of it.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
-    buffer: usize,
-    levels: Vec<Level>,
-    bytes: u32,
-    components: [Component; 4],
+    pub buffer: usize,
+    pub levels: Vec<Level>,
+    /// Of a texel.
+    pub bytes: u32,
+    pub components: [Component; 4],
 }
 
 /// The values of eight bits.
@@ -65,12 +66,12 @@ impl Plain {
             let first = texture.address.checked_add(l.place.offset)?;
             let fits = first.checked_add(l.place.bytes())? <= end;
             let aligned = aligned(first) && aligned(l.place.pitch.into());
-            let slice = l.place.slice(texture.first_z.into());
-            (fits && aligned && texture.first_z == 0).then_some(Level {
-                size: [l.size[0], l.size[1]],
-                slice,
-                first: first - origin,
-            })
+            // Every texel is inside, whatever the description says of rows.
+            let [w, h, _] = l.size;
+            let inside = w.checked_mul(bytes)? <= l.place.pitch && h <= l.place.rows;
+            let slice = l.place.slice(0).narrow(l.place.bytes())?;
+            let fits = fits && inside && texture.first_z == 0;
+            (fits && aligned).then_some(Level { size: [w, h], slice, first: first - origin })
         };
         let components = texture.sources.map(|source| match source {
             Source::Channel(n) => match fractions[usize::from(n & 3)] {
@@ -99,7 +100,8 @@ impl Plain {
         let border = sampler.border_bits.map_or(sampler.border, |bits| bits.map(f32::from_bits));
         let texel = |x: Option<i64>, y: Option<i64>| -> [f32; 4] {
             let (Some(x), Some(y)) = (x, y) else { return border };
-            let at = level.first + level.slice.byte(x as u64 * u64::from(self.bytes), y as u64);
+            let offset = level.slice.column(x as u32 * self.bytes).wrapping_add(level.slice.line(y as u32));
+            let at = level.first + u64::from(offset);
             let word = words.get(at as usize / 4).map_or(0, |w| w.load(Relaxed)) >> (at % 4 * 8);
             self.components.map(|c| match c {
                 Component::Byte(shift) => FRACTIONS[(word >> shift & 0xff) as usize],

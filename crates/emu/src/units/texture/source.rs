@@ -59,6 +59,16 @@ impl Texels for Layout {
     fn decode(&self, block: [u32; 4], _: [u32; 2]) -> Channels {
         texel::decode(*self, block)
     }
+
+    fn bytes_of_fractions(&self) -> Option<[Option<FractionByte>; 4]> {
+        let byte = |shift: u32| Some(FractionByte { shift });
+        match (self.kind, self.bits, self.bgra) {
+            (Kind::Unorm, [8, 8, 8, 8], false) => Some([byte(0), byte(8), byte(16), byte(24)]),
+            (Kind::Unorm, [8, 8, 8, 8], true) => Some([byte(16), byte(8), byte(0), byte(24)]),
+            // What is absent is not always zero.
+            _ => None,
+        }
+    }
 }
 
 pub use nvir_hw::tic::Source;

@@ -205,7 +205,7 @@ impl Back {
             places.push(place);
         }
         let (view, state, targets) = (setup.view, &setup.state, &setup.targets);
-        let work = Work { view, state, targets, batch, places };
+        let work = Work { state, targets, batch, places };
         let wanted = stages.watch.as_ref().map(|w| &w.wanted).filter(|w| watched::touches(&batch.quads, w));
         let probe = wanted.map(|wanted| Probe::new(&work, wanted)).transpose()?;
         stages.counters.fragment_invocations += output.prepare(&work, fragments)?;
@@ -256,7 +256,7 @@ impl Setup<'_> {
         let layer = self.written(self.slots.layer, source, row).unwrap_or(self.layer);
         Place {
             layer: if layer < self.targets.layers { layer } else { 0 },
-            viewport: self.viewport(source.vertices, row),
+            range: self.view.depth_range(self.viewport(source.vertices, row)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a fragment program leaves, tested and written: the raster operations of a draw in order.
 
+use super::clip::DepthRange;
 use super::raster::{self, Shape};
 use super::regs::View;
 use super::rop::alpha::{self, AlphaTest};
@@ -9,11 +10,11 @@ use super::target::{Layer, Targets};
 use crate::device::EngineResult;
 use nvir_emu::stage::batch::{FragmentResults, Fragments, Quad};
 
-/// The layer and viewport of a primitive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The layer of a primitive, and the depths of its viewport.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Place {
     pub layer: u32,
-    pub viewport: u32,
+    pub range: DepthRange,
 }
 
 /// State of fragments between the rasteriser and memory.
@@ -74,7 +75,6 @@ const ABSENT: Rows<'static> = [&[0; PIXELS], &[0; PIXELS], &[0; PIXELS], &[ONE.t
 
 /// A batch with what its shapes share.
 pub(super) struct Work<'a, 'm> {
-    pub view: View<'a>,
     pub state: &'a FragmentState,
     pub targets: &'a Targets<'m>,
     pub batch: &'a raster::Batch,
@@ -100,7 +100,7 @@ impl<'m> Work<'_, 'm> {
         let (shape, place) = self.shape(quad);
         let depths = || Depths {
             source: written.map_or(DepthSource::Plane(shape), DepthSource::Written),
-            range: self.view.depth_range(place.viewport),
+            range: place.range,
             places: &self.state.places,
             at: [quad.x.into(), quad.y.into()],
         };

@@ -104,10 +104,7 @@ impl Probe {
             };
             let depth = match first.and_then(|k| results.depth(k)) {
                 Some(written) => written[pixel],
-                None => {
-                    let range = work.view.depth_range(place.viewport);
-                    (range.clamp(shape.depth_at(center[0], center[1])) as f32).to_bits()
-                }
+                None => (place.range.clamp(shape.depth_at(center[0], center[1])) as f32).to_bits(),
             };
             tell(Fragment {
                 at,

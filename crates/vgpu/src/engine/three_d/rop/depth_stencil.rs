@@ -121,12 +121,18 @@ pub(crate) struct Depths<'a> {
 
 /// Where the samples of a pixel are, for depth.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct SamplePlaces([[f64; 2]; 8]);
+pub(crate) struct SamplePlaces {
+    /// 1 where all samples are at the centre.
+    count: u32,
+    x: [f64; 8],
+    y: [f64; 8],
+}
 
 impl SamplePlaces {
     pub(crate) fn new(state: &SampleState) -> SamplePlaces {
         let count = if state.at == SampleAt::Centre { 1 } else { state.count };
-        SamplePlaces(std::array::from_fn(|s| sample_position(count, s as u32).map(f64::from)))
+        let along = |axis: usize| std::array::from_fn(|s| sample_position(count, s as u32)[axis].into());
+        SamplePlaces { count, x: along(0), y: along(1) }
     }
 }
 
@@ -135,13 +141,22 @@ impl Depths<'_> {
     fn depth(&self, pixel: usize, sample: u32) -> f64 {
         match self.source {
             DepthSource::Written(z) => self.range.clamp_written(z[pixel].into()),
-            DepthSource::Plane(shape) => {
-                let [dx, dy] = self.places.0[sample as usize & 7];
-                let x = f64::from(self.at[0] + (pixel as u32 & 1)) + dx;
-                let y = f64::from(self.at[1] + (pixel as u32 >> 1)) + dy;
-                self.range.clamp(shape.depth_at(x, y))
-            }
+            DepthSource::Plane(shape) => self.on(shape, pixel, sample as usize & 7),
         }
+    }
+
+    /// The depth of a shape at a sample.
+    #[inline]
+    fn on(&self, shape: &Shape, pixel: usize, sample: usize) -> f64 {
+        let x = f64::from(self.at[0] + (pixel as u32 & 1)) + self.places.x[sample];
+        let y = f64::from(self.at[1] + (pixel as u32 >> 1)) + self.places.y[sample];
+        self.range.clamp(shape.depth_at(x, y))
+    }
+
+    /// The depths of a shape at all samples, of which a pixel has so many places.
+    #[inline]
+    fn all<const PLACES: usize>(&self, shape: &Shape) -> [[f64; PLACES]; 4] {
+        std::array::from_fn(|pixel| std::array::from_fn(|sample| self.on(shape, pixel, sample)))
     }
 }
 
@@ -223,6 +238,8 @@ pub(crate) struct DepthStencil {
     /// The bounds as they would be stored.
     bounds: Option<[u32; 2]>,
     does_nothing: bool,
+    /// The depth test, if there is no other and texels are words.
+    alone: Option<DepthTest>,
 }
 
 impl DepthStencil {
@@ -230,7 +247,9 @@ impl DepthStencil {
         let layout = Layout::new(format);
         let bounds = state.bounds.map(|b| b.map(|z| layout.quantize(z.into())));
         let does_nothing = *state == DepthStencilState::default();
-        DepthStencil { state: *state, layout, bounds, does_nothing }
+        let only_depth = state.bounds.is_none() && state.stencil.is_none() && format.bytes() == 4;
+        let alone = state.depth.filter(|_| only_depth);
+        DepthStencil { state: *state, layout, bounds, does_nothing, alone }
     }
 
     /// Whether all samples pass and nothing is written.
@@ -250,6 +269,14 @@ impl DepthStencil {
         if self.does_nothing {
             return cover;
         }
+        if let (Some(test), DepthSource::Plane(shape)) = (self.alone, depths.source) {
+            return match depths.places.count {
+                1 => self.depths_alone::<1>(test, surface, cover, shape, depths),
+                2 => self.depths_alone::<2>(test, surface, cover, shape, depths),
+                4 => self.depths_alone::<4>(test, surface, cover, shape, depths),
+                _ => self.depths_alone::<8>(test, surface, cover, shape, depths),
+            };
+        }
         let stencil = self.state.stencil.as_ref().map(|s| &s[usize::from(!front)]);
         let mut passed = [0; 4];
         let [x, y] = depths.at;
@@ -260,6 +287,33 @@ impl DepthStencil {
             passed[pixel] |= u8::from(self.sample(&mut new, stencil, depth)) << sample;
             if new != old {
                 surface.store(at, new);
+            }
+        });
+        passed
+    }
+
+    /// The same where only depths of a shape are tested, which are words: all of a quad are computed at once.
+    fn depths_alone<const PLACES: usize>(
+        &self,
+        test: DepthTest,
+        surface: &Surface<'_>,
+        cover: [u8; 4],
+        shape: &Shape,
+        depths: &Depths<'_>,
+    ) -> [u8; 4] {
+        let layout = &self.layout;
+        let new = depths.all::<PLACES>(shape).map(|pixel| pixel.map(|z| layout.quantize(z)));
+        let others = !(layout.mask() << layout.shift);
+        let mut passed = [0; 4];
+        let [x, y] = depths.at;
+        surface.covered(x, y, cover, |pixel, sample, at| {
+            let old = surface.word(at);
+            let new = new[pixel][sample as usize % PLACES];
+            if layout.passes(test.func, new, old >> layout.shift & layout.mask()) {
+                passed[pixel] |= 1 << sample;
+                if test.write {
+                    surface.set_word(at, old & others | new << layout.shift);
+                }
             }
         });
         passed
@@ -303,13 +357,29 @@ impl DepthStencil {
 #[cfg(test)]
 mod tests {
     use super::super::super::clip::Outside;
+    use super::super::super::raster::{Kind, Varying};
     use super::*;
+    use nvir_base::tiling::{Level, Order, TileMode};
+    use std::sync::atomic::AtomicU32;
 
     const LESS: DepthStencilState = DepthStencilState {
         depth: Some(DepthTest { func: Compare::Less, write: true }),
         bounds: None,
         stencil: None,
     };
+
+    /// A shape of this plane of depths.
+    fn shape(depth: [f64; 3]) -> Shape {
+        Shape {
+            kind: Kind::Triangle,
+            primitive: 0,
+            corners: [Varying::Vertex(0); 3],
+            window: [[0.0; 4]; 3],
+            weights: [[0.0; 3]; 2],
+            depth,
+            front: true,
+        }
+    }
 
     const FACE: StencilFace = StencilFace {
         func: Compare::Always,
@@ -398,6 +468,46 @@ mod tests {
     }
 
     #[test]
+    fn depths_alone_are_tested_as_with_other_tests() {
+        let mut random = nvir_base::random::Random::new(3);
+        let level =
+            Level { order: Order::Blocks(TileMode(0x10)), offset: 0, pitch: 256, rows: 32, slices: 1 };
+        let layouts = [Zeta::S8Z24, Zeta::Z24X8, Zeta::Z24S8, Zeta::Z32];
+        let codes = 0x200..0x208;
+        for (format, code) in layouts.into_iter().flat_map(|f| codes.clone().map(move |c| (f, c))) {
+            for (count, at, grid) in [
+                (1, SampleAt::Samples, (0, 0)),
+                (2, SampleAt::Samples, (1, 0)),
+                (4, SampleAt::Samples, (1, 1)),
+                (8, SampleAt::Samples, (2, 1)),
+                (4, SampleAt::Centre, (1, 1)),
+            ] {
+                let test = DepthTest { func: Compare::from_code(code).unwrap(), write: code % 2 == 0 };
+                let alone = DepthStencilState { depth: Some(test), ..Default::default() };
+                // Bounds that everything is in.
+                let with_others =
+                    DepthStencilState { bounds: Some([f32::NEG_INFINITY, f32::INFINITY]), ..alone };
+                let places = SamplePlaces::new(&SampleState { count, at, mask: [0xff; 4] });
+                let slope = |n: u64| n as f64 / 1024.0 - 0.5;
+                let shape = shape([slope(random.below(1024)), slope(random.below(1024)), 0.25]);
+                let cover = [0; 4].map(|_| random.below(1 << count) as u8);
+                let words: Vec<u32> = (0..64 * 32).map(|_| random.word() as u32 & 0x3f7f_ffff).collect();
+                let [found, wanted] = [alone, with_others].map(|state| {
+                    let memory: Vec<AtomicU32> = words.iter().map(|w| AtomicU32::new(*w)).collect();
+                    let surface = Surface::new(&memory, level, 0, 4, grid);
+                    let range = DepthRange::new((0.0, Outside::Clamp), (1.0, Outside::Kill));
+                    let depths =
+                        Depths { source: DepthSource::Plane(&shape), range, places: &places, at: [2, 4] };
+                    let passed = DepthStencil::new(&state, format).quad(&surface, cover, true, &depths);
+                    (passed, memory.into_iter().map(AtomicU32::into_inner).collect::<Vec<_>>())
+                });
+                assert_eq!(found, wanted, "{format:?} {test:?} {count}");
+                assert!(found.0 != [0; 4] || code != 0x207 || cover == [0; 4]);
+            }
+        }
+    }
+
+    #[test]
     fn each_way_has_its_operation() {
         let face = StencilFace {
             func: Compare::Equal,
@@ -425,8 +535,6 @@ mod tests {
 
     #[test]
     fn quads_by_sample_and_face() {
-        use nvir_base::tiling::{Level, Order, TileMode};
-        use std::sync::atomic::AtomicU32;
         let words: Vec<AtomicU32> = (0..128).map(|_| AtomicU32::new(0x80_0000)).collect();
         let level = Level { order: Order::Blocks(TileMode(0)), offset: 0, pitch: 64, rows: 8, slices: 1 };
         let surface = Surface::new(&words, level, 0, 4, (1, 0));
@@ -434,15 +542,7 @@ mod tests {
         let faces = [FACE, StencilFace { func: Compare::Never, ..FACE }];
         let tests = DepthStencil::new(&DepthStencilState { stencil: Some(faces), ..LESS }, Zeta::Z24S8);
         // Depth grows from 0.25 by a half each pixel: samples at 0.25 and 0.75 of the first pass, not of the second.
-        let shape = Shape {
-            kind: super::super::super::raster::Kind::Triangle,
-            primitive: 0,
-            corners: [super::super::super::raster::Varying::Vertex(0); 3],
-            window: [[0.0; 4]; 3],
-            weights: [[0.0; 3]; 2],
-            depth: [0.5, 0.0, 0.25],
-            front: true,
-        };
+        let shape = shape([0.5, 0.0, 0.25]);
         let range = DepthRange::new((0.0, Outside::Kill), (1.0, Outside::Kill));
         let places = SamplePlaces::new(&samples);
         let depths = Depths { source: DepthSource::Plane(&shape), range, places: &places, at: [0, 0] };
