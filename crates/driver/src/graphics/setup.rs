@@ -60,8 +60,10 @@ impl Context {
             Chip::Gf100 => one(TEX_MISC, TexMisc::new().with_seamless_cube(true).into()),
             Chip::Gk104 | Chip::Gk110 => one(TEX_CB_INDEX, 15),
         }
-        for stage in 0..STAGES as u32 {
-            one(TEX_LIMITS.at(stage), TEXTURE_LIMITS);
+        if chip == Chip::Gf100 {
+            for stage in 0..STAGES as u32 {
+                one(TEX_LIMITS.at(stage), TEXTURE_LIMITS);
+            }
         }
         // Vertices: what arrays do not have is zero, and the numbers of those that arrays give begin at the first.
         let [high, low] = zeros;
@@ -89,7 +91,18 @@ impl Context {
         one(ZCULL_REGION, 0x3f);
         one(CSAA_ENABLE, 0);
         one(LINE_WIDTH_SEPARATE, 1);
-        one(LINE_SMOOTH_ENABLE, 0);
+        for off in [
+            LINE_SMOOTH_ENABLE,
+            LINE_STIPPLE_ENABLE,
+            POINT_SMOOTH_ENABLE,
+            POLYGON_SMOOTH_ENABLE,
+            POLYGON_STIPPLE_ENABLE,
+            VERTEX_TWO_SIDE_ENABLE,
+            VERT_COLOR_CLAMP_EN,
+            ZETA_COMP_ENABLE,
+        ] {
+            one(off, 0);
+        }
         one(POINT_SPRITE_ENABLE, 1);
         one(POINT_RASTER_RULES, 0);
         one(SHADE_MODEL, SMOOTH);
@@ -103,6 +116,7 @@ impl Context {
         one(BLEND_FLOAT_OPTION, 1);
         for target in 0..8 {
             one(IBLEND_SEPARATE_ALPHA.at(target), 1);
+            one(RT_COMP_ENABLE.at(target), 0);
         }
         one(LOGIC_OP_ENABLE, 0);
         one(ALPHA_TEST_ENABLE, 0);
