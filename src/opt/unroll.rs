@@ -32,6 +32,9 @@
 //!                                             jump b1(%r9)
 //! ```
 //!
+//! Where it is not known how many there are, several may be done at once as well
+//! (`opt/unroll_rest.rs`).
+//!
 //! No registers are lost by that: the copies compute what the rounds did, in the same order.
 //!
 //! Safe because the copies are what would be executed, in that order, by all lanes: the condition
@@ -69,6 +72,15 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             break;
         }
     }
+    if !ctx.graphics {
+        let (position, around) = (f.positions(), constructs(f));
+        let (_, loops) = find(f, None, &around, &position);
+        let several = super::unroll_rest::run(f, ctx, loops.values().flatten().cloned().collect());
+        if several > 0 {
+            super::flow::run(f, ctx);
+        }
+        unrolled += several;
+    }
     ctx.count("unroll: loops", unrolled);
     if unrolled > 0 {
         super::copy_prop::run(f, ctx);
@@ -89,7 +101,7 @@ struct Level {
 fn level(f: &mut Function, ctx: &mut Ctx<'_>, limits: &mut Limits) -> Level {
     let position = f.positions();
     let around = constructs(f);
-    let (headers, loops) = find(f, ctx, &around, &position);
+    let (headers, loops) = find(f, Some(ctx), &around, &position);
     let mut done = Level { count: 0, nested: false };
     if loops.values().all(Option::is_none) {
         return done;
@@ -177,10 +189,11 @@ fn read_beyond_addresses(f: &Function) -> EntitySet<ValueId> {
     read
 }
 
-/// Headers in the order of the layout, and the loops of the form that is looked for.
+/// Headers in the order of the layout, and the loops of the form that is looked for. Says why others
+/// are not, if there is whom to tell.
 fn find(
     f: &Function,
-    ctx: &mut Ctx<'_>,
+    mut ctx: Option<&mut Ctx<'_>>,
     around: &SecondaryMap<BlockId, PackedOption<BlockId>>,
     position: &SecondaryMap<BlockId, u32>,
 ) -> (Vec<BlockId>, SecondaryMap<BlockId, Option<Loop>>) {
@@ -197,7 +210,11 @@ fn find(
     for &h in headers.iter().rev() {
         match shape(f, h, &entries[h], around, position, &mut looked_at) {
             Ok(l) => loops[h] = Some(l),
-            Err(why) => ctx.missed("unroll", first_loc(f, h), || format!("not unrolled: {why}")),
+            Err(why) => {
+                if let Some(ctx) = &mut ctx {
+                    ctx.missed("unroll", first_loc(f, h), || format!("not unrolled: {why}"));
+                }
+            }
         }
     }
     (headers, loops)
