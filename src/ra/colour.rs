@@ -476,6 +476,7 @@ impl<'a> Colour<'a> {
         let mut defined: Vec<(ValueId, u8)> = params().map(|v| (v, loc[v])).collect();
         self.entries.set(b, through.iter().copied(), &mut defined);
         self.through = through;
+        self.results.begin_loop(f, b, live, |v| loc[v]);
         if plan.active {
             let store = |v| match plan.spill_locations[v] {
                 SpillLocation::Slot(offset) => Some(Move::Store { src: self.loc[v], words: 1, offset }),

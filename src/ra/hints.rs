@@ -12,7 +12,7 @@
 use super::operands::{self, Tuple};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
-use crate::ir::{BlockId, Class, FuncId, Function, InstId, Op, Src, Term, Type, ValueId};
+use crate::ir::{BlockId, Class, Edge, FuncId, Function, InstId, Op, Src, Term, Type, ValueId};
 use cranelift_entity::packed_option::PackedOption;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -103,6 +103,12 @@ impl Hints {
         for &b in cfg.rpo() {
             f.blocks[b].params.iter().for_each(|p| h.nodes[p.as_u32() as usize].block = b.into());
         }
+        // Edges back first: their moves are made in every round.
+        for &b in cfg.rpo().iter().rev() {
+            for e in f.blocks[b].term.edges().filter(|e| cfg.order_of(e.to) <= cfg.order_of(b)) {
+                h.coalesce_edge(f, e);
+            }
+        }
         for &b in cfg.rpo() {
             for &i in &f.blocks[b].body {
                 h.instruction(f, i, &summary);
@@ -113,9 +119,7 @@ impl Hints {
                 }
             }
             for e in f.blocks[b].term.edges() {
-                for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-                    h.coalesce(p, a);
-                }
+                h.coalesce_edge(f, e);
             }
             if let Term::Ret(values) = &f.blocks[b].term {
                 if results.is_empty() {
@@ -253,6 +257,12 @@ impl Hints {
             let up = self.nodes[parent as usize].parent;
             self.nodes[at as usize].parent = up;
             at = up;
+        }
+    }
+
+    fn coalesce_edge(&mut self, f: &Function, e: &Edge) {
+        for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
+            self.coalesce(p, a);
         }
     }
 
