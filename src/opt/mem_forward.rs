@@ -40,6 +40,9 @@ struct Held {
 /// Places remembered at a time: bounds the work for each access.
 const WINDOW: usize = 32;
 
+/// The same of private memory at fixed places: loops over arrays are unrolled to make them registers.
+const PRIVATE: usize = 512;
+
 pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let remembered = |i: InstId| f.insts[i].mem.is_some_and(|m| is_remembered(m.space));
     if !f.insts_in_order().any(|(_, i)| remembered(i)) {
@@ -227,8 +230,11 @@ fn is_remembered(space: Space) -> bool {
 }
 
 fn remember(held: &mut Vec<Held>, new: Held) {
-    if held.len() == WINDOW {
-        held.remove(0);
+    let fixed = |h: &Held| h.mem.space == Space::Local && h.mem.base().is_empty();
+    let (is_fixed, most) = if fixed(&new) { (true, PRIVATE) } else { (false, WINDOW) };
+    if held.len() >= most && held.iter().filter(|h| fixed(h) == is_fixed).count() >= most {
+        let first = held.iter().position(|h| fixed(h) == is_fixed);
+        first.map(|n| held.remove(n));
     }
     held.push(new);
 }

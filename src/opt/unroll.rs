@@ -20,7 +20,9 @@
 //! It is done where it is estimated to pay (`opt/unroll_cost.rs`): each copy saves the branch, its
 //! comparison, the counter and what the end of a block waits for, addresses and indices become
 //! constants, and loads of several rounds are under way at once; but the copies take room in the
-//! instruction cache. Where all copies are too many, the loop stays with some of them:
+//! instruction cache. Where every element of the private arrays has a known address in copies of the
+//! loops around its accesses, the copies are made for that: then the arrays are registers
+//! ([`super::mem_forward`]). Where all copies are too many, the loop stays with some of them:
 //!
 //! ```text
 //! b1(%r1): loop exit b3 cont b2           b1(%r1): loop exit b3 cont b9
@@ -112,6 +114,7 @@ fn level(f: &mut Function, ctx: &mut Ctx<'_>, limits: &mut Limits) -> Level {
     // Headers of loops around those that were chosen: their turn comes next.
     let mut later: EntitySet<BlockId> = EntitySet::with_capacity(f.blocks.len());
     let mut chosen: Vec<(&Loop, Form)> = Vec::new();
+    let private = unroll_cost::of_private_arrays(f, &loops, &mut rounds, limits);
     // Inner loops come later in the layout.
     for &h in headers.iter().rev() {
         let parent = parent_loop(f, &around, h);
@@ -120,6 +123,13 @@ fn level(f: &mut Function, ctx: &mut Ctx<'_>, limits: &mut Limits) -> Level {
             continue;
         }
         let Some(l) = &loops[h] else { continue };
+        if private.contains(h) {
+            ctx.note(format!("{h}: private arrays become registers"));
+            later.extend(parent);
+            done.nested |= parent.is_some();
+            chosen.push((l, Form::Copies));
+            continue;
+        }
         let most = l.blocks.iter().map(|&b| alive.at(b)).max().unwrap_or(0);
         let warps = warps_of_scheduler(ctx.chip, most + BETWEEN, ctx.warps);
         let choice = unroll_cost::choose(f, l, &mut rounds, warps, limits);
