@@ -22,13 +22,22 @@ const END: u32 = u32::MAX;
 /// Registers that are kept free at a time.
 const MOST: usize = 32;
 
+/// What a loop's parameter is in the next round.
+struct Next {
+    param: ValueId,
+    value: ValueId,
+    made: Point,
+}
+
 #[derive(Default)]
 pub(crate) struct ResultRegs {
     /// Each register with the place where the first value of its result's class is made, or the
     /// next value of a loop's parameter that is in it.
     made: Vec<(u8, Point)>,
-    /// By the headers of loops, parameters and where their next values are made.
-    next: FxHashMap<BlockId, Vec<(ValueId, Point)>>,
+    /// By the headers of loops, what their parameters are next.
+    next: FxHashMap<BlockId, Vec<Next>>,
+    /// The registers of the parameters that values are next; [`NONE`] for none.
+    homes: SecondaryMap<ValueId, u8>,
     /// Where the values of the block at hand are read last; [`END`] for those that live on.
     last: SecondaryMap<ValueId, (u32, u32)>,
     /// Where colouring is.
@@ -54,8 +63,8 @@ fn texels(f: &Function, b: BlockId, order: u32, hints: &Hints, made: &mut Vec<(u
 
 /// By the headers of loops that go round in one place, their general parameters and where what they
 /// are next is made, if that is in the loop.
-fn next_values(f: &Function, cfg: &Cfg) -> FxHashMap<BlockId, Vec<(ValueId, Point)>> {
-    let mut next: FxHashMap<BlockId, Vec<(ValueId, Point)>> = FxHashMap::default();
+fn next_values(f: &Function, cfg: &Cfg) -> FxHashMap<BlockId, Vec<Next>> {
+    let mut next: FxHashMap<BlockId, Vec<Next>> = FxHashMap::default();
     let is_loop = |&h: &BlockId| cfg.is_loop_header(h) && !f.blocks[h].params.is_empty();
     let headers: Vec<BlockId> = cfg.rpo().iter().copied().filter(is_loop).collect();
     if headers.is_empty() {
@@ -76,8 +85,12 @@ fn next_values(f: &Function, cfg: &Cfg) -> FxHashMap<BlockId, Vec<(ValueId, Poin
         let pairs = f.blocks[h].params.iter().zip(&e.args);
         let general = pairs.filter(|&(&p, &a)| f.class(p) == Class::Gpr && f.class(a) == Class::Gpr);
         // Counted from one, to tell them from what is made nowhere.
-        let points = general.map(|(&p, &a)| (p, made[a])).filter(|&(_, (block, at))| at > 0 && block >= order);
-        let points: Vec<(ValueId, Point)> = points.map(|(p, (block, at))| (p, (block, at - 1))).collect();
+        let inside = general.filter(|&(_, &a)| made[a].1 > 0 && made[a].0 >= order);
+        let list = inside.map(|(&param, &value)| {
+            let (block, at) = made[value];
+            Next { param, value, made: (block, at - 1) }
+        });
+        let points: Vec<Next> = list.collect();
         if !points.is_empty() {
             next.insert(h, points);
         }
@@ -87,7 +100,8 @@ fn next_values(f: &Function, cfg: &Cfg) -> FxHashMap<BlockId, Vec<(ValueId, Poin
 
 impl ResultRegs {
     pub(super) fn new(f: &Function, cfg: &Cfg, hints: &mut Hints) -> ResultRegs {
-        let mut results = ResultRegs { next: next_values(f, cfg), ..ResultRegs::default() };
+        let homes = SecondaryMap::with_default(NONE);
+        let mut results = ResultRegs { next: next_values(f, cfg), homes, ..ResultRegs::default() };
         if f.result_regs.is_empty() {
             return results;
         }
@@ -136,9 +150,13 @@ impl ResultRegs {
     pub(super) fn begin_loop(&mut self, f: &Function, h: BlockId, live: &Liveness, r: impl Fn(ValueId) -> u8) {
         let Some(next) = self.next.get(&h) else { return };
         let none = self.made.is_empty();
-        let places = next.iter().map(|&(p, made)| (r(p), made)).filter(|&(r, _)| r != NONE);
-        self.made.extend(places);
-        self.made.truncate(MOST);
+        for next in next {
+            let r = r(next.param);
+            self.homes[next.value] = r;
+            if r != NONE && self.made.len() < MOST {
+                self.made.push((r, next.made));
+            }
+        }
         if none && !self.made.is_empty() {
             self.read_last(f, h, live);
         }
@@ -168,6 +186,11 @@ impl ResultRegs {
             }
         }
         mask
+    }
+
+    /// The register of the parameter that a value is in the next round, or [`NONE`].
+    pub(super) fn home(&self, v: ValueId) -> u8 {
+        self.homes[v]
     }
 
     /// Whether there is nothing to keep out of.
