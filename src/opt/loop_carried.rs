@@ -107,7 +107,11 @@ fn position(f: &Function, b: BlockId, v: ValueId) -> Option<usize> {
 
 /// Whether an instruction may stand elsewhere among those that it does not depend on.
 fn floats(f: &Function, inst: &Inst) -> bool {
-    inst.is_pure() && inst.guard.is_none() && inst.mem.is_none() && inst.ext.is_none() && !touches_carry(f, inst)
+    inst.is_pure()
+        && inst.guard.is_none()
+        && inst.mem.is_none()
+        && inst.ext.is_none()
+        && !touches_carry(f, inst)
 }
 
 /// Orders a block's instructions so that none behind the one that makes `next` reads `p`. Tells

@@ -96,7 +96,9 @@ pub(super) fn of_private_arrays(
 ) -> EntitySet<BlockId> {
     let mut found = EntitySet::with_capacity(f.blocks.len());
     let accesses = |b: BlockId| f.blocks[b].body.iter().any(|&i| is_private(&f.insts[i]));
-    let escape = |&i: &InstId| f.insts[i].call().is_some() || f.insts[i].mem.is_some_and(|m| m.space == Space::Generic);
+    let escape = |&i: &InstId| {
+        f.insts[i].call().is_some() || f.insts[i].mem.is_some_and(|m| m.space == Space::Generic)
+    };
     let blocks = || f.layout.iter().copied();
     if limits.cycles
         || f.local_bytes > 4 * ELEMENTS

@@ -103,14 +103,16 @@ fn counter(f: &Function, l: &Loop) -> Option<Counter> {
     }
     // Who leaves the first loop executes it once more.
     let front = if test == header { &l.blocks[..1] } else { &l.blocks[..2] };
-    let again = |&i: &InstId| (f.insts[i].is_pure() || is_constant(&f.insts[i])) && f.insts[i].guard.is_none();
+    let again =
+        |&i: &InstId| (f.insts[i].is_pure() || is_constant(&f.insts[i])) && f.insts[i].guard.is_none();
     if !front.iter().all(|&b| f.blocks[b].body.iter().all(again)) {
         return None;
     }
     let Def::Inst(compare) = f.values[*cond].def else { return None };
     let inst = &f.insts[compare];
     let words = inst.op == Op::Set && matches!(inst.sty, Type::U32 | Type::S32);
-    if !words || inst.ty != Type::Pred || inst.srcs.len() != 2 || inst.guard.is_some() || inst.dsts.len() != 1 {
+    if !words || inst.ty != Type::Pred || inst.srcs.len() != 2 || inst.guard.is_some() || inst.dsts.len() != 1
+    {
         return None;
     }
     let mut inside: EntitySet<ValueId> = EntitySet::new();

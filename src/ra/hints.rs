@@ -82,13 +82,12 @@ pub(crate) struct Hints {
 
 impl Hints {
     pub(super) fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
-        let lonely =
-            |n: u32| Node {
-                parent: n,
-                position: TuplePosition { tuple: NO_TUPLE, index: 0 },
-                wanted: NONE,
-                block: None.into(),
-            };
+        let lonely = |n: u32| Node {
+            parent: n,
+            position: TuplePosition { tuple: NO_TUPLE, index: 0 },
+            wanted: NONE,
+            block: None.into(),
+        };
         let mut h = Hints {
             nodes: (0..f.values.len() as u32).map(lonely).collect(),
             tuples: Vec::new(),

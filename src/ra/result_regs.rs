@@ -147,7 +147,13 @@ impl ResultRegs {
     }
 
     /// Notes where the parameters of a loop are whose header was entered.
-    pub(super) fn begin_loop(&mut self, f: &Function, h: BlockId, live: &Liveness, r: impl Fn(ValueId) -> u8) {
+    pub(super) fn begin_loop(
+        &mut self,
+        f: &Function,
+        h: BlockId,
+        live: &Liveness,
+        r: impl Fn(ValueId) -> u8,
+    ) {
         let Some(next) = self.next.get(&h) else { return };
         let none = self.made.is_empty();
         for next in next {
