@@ -8,7 +8,8 @@
 //!
 //! A pure operation whose operands are all defined outside a loop moves to the end of the block in
 //! front of its header. Inner loops come first, so that an operation climbs as far as it can. A
-//! loop keeps its constants and copies (they cost no register there until they are needed), and
+//! loop keeps its constants and copies (they cost no register there until they are needed, and
+//! [`super::loop_constants`] comes later), and
 //! each loop gives up at most `MOST` results that it reads, since each holds a register through the
 //! whole loop.
 //!
@@ -19,7 +20,7 @@
 
 use super::Ctx;
 use super::rewrite::touches_carry;
-use crate::analysis::cfg::Cfg;
+use crate::analysis::cfg::{Cfg, LoopTree};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -69,16 +70,11 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut left: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     let mut moved = 0;
     for h in headers {
-        // The block in front: the only predecessor from outside, and it goes nowhere else.
-        let mut outside = cfg.preds(h).iter().filter(|&&p| !tree.contains(h, p));
-        let front = match (outside.next(), outside.next()) {
-            (Some(&front), None) if matches!(f.blocks[front].term, Term::Jump(_)) => front,
-            _ => {
-                if let Some(outer) = cfg.parent_loop(h) {
-                    left[outer].push(h);
-                }
-                continue;
+        let Some(front) = front(f, &cfg, &tree, h) else {
+            if let Some(outer) = cfg.parent_loop(h) {
+                left[outer].push(h);
             }
+            continue;
         };
         let mut scanned = std::mem::take(&mut blocks[h]);
         let mut inner = std::mem::take(&mut left[h]);
@@ -127,6 +123,15 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     ctx.count("licm: moved", moved);
     moved > 0
+}
+
+/// The block in front of a loop: the only predecessor from outside, and it goes nowhere else.
+pub(super) fn front(f: &Function, cfg: &Cfg, tree: &LoopTree<'_>, h: BlockId) -> Option<BlockId> {
+    let mut outside = cfg.preds(h).iter().filter(|&&p| !tree.contains(h, p));
+    match (outside.next(), outside.next()) {
+        (Some(&front), None) => Some(front).filter(|&b| matches!(f.blocks[b].term, Term::Jump(_))),
+        _ => None,
+    }
 }
 
 fn worth_moving(f: &Function, inst: &Inst) -> bool {

@@ -31,14 +31,17 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 struct Held {
     mem: MemRef,
     bytes: u32,
-    /// The register words; a store's immediate cannot be held.
-    words: ArrayVec<ValueId, 4>,
+    /// Its words: values and immediates.
+    words: ArrayVec<Src, 4>,
     /// The store that put it there, if nothing has read it since.
     unread_store: Option<InstId>,
 }
 
 /// Places remembered at a time: bounds the work for each access.
 const WINDOW: usize = 32;
+
+/// The same of private memory at fixed places: loops over arrays are unrolled to make them registers.
+const PRIVATE: usize = 512;
 
 pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let remembered = |i: InstId| f.insts[i].mem.is_some_and(|m| is_remembered(m.space));
@@ -124,7 +127,7 @@ impl Forward {
         let simple = is_simple(inst, &m, bytes);
         if simple && let Some(words) = load(&self.held, &m, bytes) {
             let mut copy = Inst::new(if words.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
-            copy.srcs.extend(words.iter().map(|&v| Src::val(v)));
+            copy.srcs.extend(words);
             copy.dsts = inst.dsts;
             copy.loc = inst.loc;
             f.replace(i, copy);
@@ -141,7 +144,7 @@ impl Forward {
         if m.order != Order::Weak {
             clobber_all(inst, &mut self.held);
         } else if simple && is_remembered(m.space) {
-            let words = inst.dsts.iter().copied().take(4).collect();
+            let words = inst.dsts.iter().map(|&d| Src::val(d)).take(4).collect();
             remember(&mut self.held, Held { mem: m, bytes, words, unread_store: None });
         }
     }
@@ -160,7 +163,10 @@ impl Forward {
             self.dead.extend(self.held.iter().filter(covered).filter_map(|h| h.unread_store));
         }
         self.held.retain(|h| !may_clobber(&m, bytes, &h.mem, h.bytes));
-        let words: ArrayVec<ValueId, 4> = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
+        let words: ArrayVec<Src, 4> = match inst.srcs.iter().map(|s| &s.kind).next() {
+            Some(&SrcKind::Imm(x)) if bytes == 4 => [Src::imm(x)].into_iter().collect(),
+            _ => inst.srcs.iter().flat_map(|s| s.values()).map(|&v| Src::val(v)).collect(),
+        };
         let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
         if simple && plain && words.len() as u32 * 4 == bytes && is_remembered(m.space) {
             let unread_store = is_own(m.space).then_some(i);
@@ -227,14 +233,17 @@ fn is_remembered(space: Space) -> bool {
 }
 
 fn remember(held: &mut Vec<Held>, new: Held) {
-    if held.len() == WINDOW {
-        held.remove(0);
+    let fixed = |h: &Held| h.mem.space == Space::Local && h.mem.base().is_empty();
+    let (is_fixed, most) = if fixed(&new) { (true, PRIVATE) } else { (false, WINDOW) };
+    if held.len() >= most && held.iter().filter(|h| fixed(h) == is_fixed).count() >= most {
+        let first = held.iter().position(|h| fixed(h) == is_fixed);
+        first.map(|n| held.remove(n));
     }
     held.push(new);
 }
 
 /// The words that a load would give, if they are known.
-fn load(held: &[Held], m: &MemRef, bytes: u32) -> Option<ArrayVec<ValueId, 4>> {
+fn load(held: &[Held], m: &MemRef, bytes: u32) -> Option<ArrayVec<Src, 4>> {
     let h = held.iter().rev().find(|h| {
         let start = m.offset.wrapping_sub(h.mem.offset);
         same_base(&h.mem, m) && start >= 0 && start % 4 == 0 && start as u32 + bytes <= h.bytes

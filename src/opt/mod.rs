@@ -38,6 +38,8 @@ mod inline;
 mod invert;
 mod known_bits;
 mod licm;
+mod loop_carried;
+mod loop_constants;
 mod madsp;
 mod mem_combine;
 pub(crate) mod mem_forward;
@@ -56,6 +58,7 @@ pub(crate) mod strength;
 pub(crate) mod unroll;
 mod unroll_copy;
 mod unroll_cost;
+mod unroll_rest;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
@@ -202,6 +205,16 @@ pub static PASSES: &[Pass] = &[
     on_function("long_division", idioms::long_division::run, "recognises a division written out bit by bit")
         .about(&[Op::Sel]),
     on_function(
+        "loop_carried",
+        loop_carried::run,
+        "what a loop's parameter is next is made when it is read no more",
+    ),
+    on_function(
+        "loop_constants",
+        loop_constants::run,
+        "constants in registers move in front of loops that have registers left",
+    ),
+    on_function(
         "madsp",
         madsp::run,
         "multiplications of 16 or 24 bits use the multiply-add for parts of registers",
@@ -277,7 +290,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
         (Stage::Ssa, _) => passes!(
             dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs
         ),
-        (Stage::Legal, _) => passes!(gvn operand slct dce sink mem_combine),
+        (Stage::Legal, _) => passes!(gvn operand slct dce loop_constants sink mem_combine loop_carried),
     }
 }
 

@@ -74,6 +74,16 @@ pub(super) struct Tally {
     pub most: u32,
     /// The first round: what no round changes is computed in it, for all.
     pub first: bool,
+    /// Private arrays are taken for registers; and whether none of their elements has an address
+    /// that is not known.
+    pub private: Option<bool>,
+}
+
+impl Tally {
+    /// A count that has not begun.
+    pub(super) fn new(most: u32) -> Tally {
+        Tally { walk: Walk::default(), executed: 0, most, first: true, private: None }
+    }
 }
 
 /// Facts of one round at a time.
@@ -287,6 +297,10 @@ impl<'a> Rounds<'a> {
             match known {
                 Some(Known::Copy(v)) => tally.walk.pass(&inst.dsts, &[v]),
                 Some(_) => {}
+                None if tally.private.is_some() && is_private(inst) => {
+                    tally.private = tally.private.map(|all| all && self.has_known_address(f, inst));
+                    tally.walk.skip(inst);
+                }
                 None if self.is_offset(f, inst) || !varies && !tally.first => tally.walk.skip(inst),
                 None => tally.walk.execute(inst),
             }
@@ -295,6 +309,12 @@ impl<'a> Rounds<'a> {
             }
         }
         Some(())
+    }
+
+    /// Whether an access is to a place that is known.
+    pub(super) fn has_known_address(&self, f: &Function, inst: &Inst) -> bool {
+        let known = |m: MemRef| m.base().iter().all(|&v| self.imm(f, v).is_some());
+        inst.mem.is_some_and(|m| m.index.is_none() && m.order == Order::Weak && known(m))
     }
 
     /// Marks where a block leads to, and what it brings.
@@ -394,6 +414,11 @@ impl<'a> Rounds<'a> {
         }
         fold::eval_with(inst, imm).map(Known::Imm)
     }
+}
+
+/// Whether an instruction reads or writes an element of a private array.
+pub(super) fn is_private(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Ld | Op::St) && inst.mem.is_some_and(|m| m.space == Space::Local)
 }
 
 /// The constant that a value is, wherever it is read.

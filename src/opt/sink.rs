@@ -89,7 +89,7 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// An instruction that reads no register, or only what all inputs read, and always gives the same.
-fn is_constant(inst: &Inst) -> bool {
+pub(super) fn is_constant(inst: &Inst) -> bool {
     let constant = match inst.op {
         Op::Interp => true,
         Op::Mov => inst.srcs.iter().all(|s| s.values().is_empty()),

@@ -20,7 +20,9 @@
 //! It is done where it is estimated to pay (`opt/unroll_cost.rs`): each copy saves the branch, its
 //! comparison, the counter and what the end of a block waits for, addresses and indices become
 //! constants, and loads of several rounds are under way at once; but the copies take room in the
-//! instruction cache. Where all copies are too many, the loop stays with some of them:
+//! instruction cache. Where every element of the private arrays has a known address in copies of the
+//! loops around its accesses, the copies are made for that: then the arrays are registers
+//! ([`super::mem_forward`]). Where all copies are too many, the loop stays with some of them:
 //!
 //! ```text
 //! b1(%r1): loop exit b3 cont b2           b1(%r1): loop exit b3 cont b9
@@ -31,6 +33,9 @@
 //!                                             add u32 %r9 %r4 0x1
 //!                                             jump b1(%r9)
 //! ```
+//!
+//! Where it is not known how many there are, several may be done at once as well
+//! (`opt/unroll_rest.rs`).
 //!
 //! No registers are lost by that: the copies compute what the rounds did, in the same order.
 //!
@@ -69,6 +74,15 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             break;
         }
     }
+    if !ctx.graphics {
+        let (position, around) = (f.positions(), constructs(f));
+        let (_, loops) = find(f, None, &around, &position);
+        let several = super::unroll_rest::run(f, ctx, loops.values().flatten().cloned().collect());
+        if several > 0 {
+            super::flow::run(f, ctx);
+        }
+        unrolled += several;
+    }
     ctx.count("unroll: loops", unrolled);
     if unrolled > 0 {
         super::copy_prop::run(f, ctx);
@@ -89,7 +103,7 @@ struct Level {
 fn level(f: &mut Function, ctx: &mut Ctx<'_>, limits: &mut Limits) -> Level {
     let position = f.positions();
     let around = constructs(f);
-    let (headers, loops) = find(f, ctx, &around, &position);
+    let (headers, loops) = find(f, Some(ctx), &around, &position);
     let mut done = Level { count: 0, nested: false };
     if loops.values().all(Option::is_none) {
         return done;
@@ -100,6 +114,7 @@ fn level(f: &mut Function, ctx: &mut Ctx<'_>, limits: &mut Limits) -> Level {
     // Headers of loops around those that were chosen: their turn comes next.
     let mut later: EntitySet<BlockId> = EntitySet::with_capacity(f.blocks.len());
     let mut chosen: Vec<(&Loop, Form)> = Vec::new();
+    let private = unroll_cost::of_private_arrays(f, &loops, &mut rounds, limits);
     // Inner loops come later in the layout.
     for &h in headers.iter().rev() {
         let parent = parent_loop(f, &around, h);
@@ -108,6 +123,13 @@ fn level(f: &mut Function, ctx: &mut Ctx<'_>, limits: &mut Limits) -> Level {
             continue;
         }
         let Some(l) = &loops[h] else { continue };
+        if private.contains(h) {
+            ctx.note(format!("{h}: private arrays become registers"));
+            later.extend(parent);
+            done.nested |= parent.is_some();
+            chosen.push((l, Form::Copies));
+            continue;
+        }
         let most = l.blocks.iter().map(|&b| alive.at(b)).max().unwrap_or(0);
         let warps = warps_of_scheduler(ctx.chip, most + BETWEEN, ctx.warps);
         let choice = unroll_cost::choose(f, l, &mut rounds, warps, limits);
@@ -177,10 +199,11 @@ fn read_beyond_addresses(f: &Function) -> EntitySet<ValueId> {
     read
 }
 
-/// Headers in the order of the layout, and the loops of the form that is looked for.
+/// Headers in the order of the layout, and the loops of the form that is looked for. Says why others
+/// are not, if there is whom to tell.
 fn find(
     f: &Function,
-    ctx: &mut Ctx<'_>,
+    mut ctx: Option<&mut Ctx<'_>>,
     around: &SecondaryMap<BlockId, PackedOption<BlockId>>,
     position: &SecondaryMap<BlockId, u32>,
 ) -> (Vec<BlockId>, SecondaryMap<BlockId, Option<Loop>>) {
@@ -197,7 +220,11 @@ fn find(
     for &h in headers.iter().rev() {
         match shape(f, h, &entries[h], around, position, &mut looked_at) {
             Ok(l) => loops[h] = Some(l),
-            Err(why) => ctx.missed("unroll", first_loc(f, h), || format!("not unrolled: {why}")),
+            Err(why) => {
+                if let Some(ctx) = &mut ctx {
+                    ctx.missed("unroll", first_loc(f, h), || format!("not unrolled: {why}"));
+                }
+            }
         }
     }
     (headers, loops)

@@ -213,7 +213,7 @@ pub(super) fn repeat(f: &mut Function, l: &Loop, copies: usize) -> Vec<BlockId> 
     let mut more = Vec::new();
     let mut open = l.latch;
     // The first copy is one of the loop as it was.
-    let all: Vec<FxHashMap<BlockId, BlockId>> = (1..copies).map(|_| copy_blocks(f, &l.blocks)).collect();
+    let all: Vec<FxHashMap<BlockId, BlockId>> = (1..copies).map(|_| copy_blocks(f, &l.blocks).0).collect();
     for copy in all {
         f.blocks[copy[&h]].merge = Merge::None;
         for &b in &l.blocks {
@@ -252,9 +252,12 @@ fn decide(f: &mut Function, b: BlockId, by_then: bool) {
     }
 }
 
-/// Copies of blocks with everything in them, in the same order. Edges and constructs among them are
-/// among the copies.
-fn copy_blocks(f: &mut Function, blocks: &[BlockId]) -> FxHashMap<BlockId, BlockId> {
+/// Copies of blocks with everything in them, and of the values that they define. Edges and constructs
+/// among them are among the copies.
+pub(super) fn copy_blocks(
+    f: &mut Function,
+    blocks: &[BlockId],
+) -> (FxHashMap<BlockId, BlockId>, FxHashMap<ValueId, ValueId>) {
     let mut values: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     let copies: FxHashMap<BlockId, BlockId> = blocks.iter().map(|&b| (b, f.detached_block())).collect();
     for b in blocks {
@@ -289,5 +292,5 @@ fn copy_blocks(f: &mut Function, blocks: &[BlockId]) -> FxHashMap<BlockId, Block
         let copy = &mut f.blocks[c];
         (copy.term, copy.merge, copy.term_loc) = (term, merge, loc);
     }
-    copies
+    (copies, values)
 }

@@ -4,8 +4,9 @@
 use super::Ctx;
 use super::cost::{BRANCH, CACHE, Cost, Walk};
 use super::rewrite::touches_carry;
-use super::rounds::{Loop, Rounds, Tally, constant};
+use super::rounds::{Loop, Rounds, Tally, constant, is_private};
 use crate::ir::*;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashSet;
 
 /// How a loop may be written.
@@ -82,6 +83,63 @@ impl Limits {
     }
 }
 
+/// Elements of private arrays that may become registers: what passes remember of them.
+const ELEMENTS: u32 = 512;
+
+/// Headers of loops in whose copies all elements of the private arrays have known addresses, if that
+/// is so wherever they are accessed: they can be registers then, and that decides.
+pub(super) fn of_private_arrays(
+    f: &Function,
+    loops: &SecondaryMap<BlockId, Option<Loop>>,
+    rounds: &mut Rounds<'_>,
+    limits: &mut Limits,
+) -> EntitySet<BlockId> {
+    let mut found = EntitySet::with_capacity(f.blocks.len());
+    let accesses = |b: BlockId| f.blocks[b].body.iter().any(|&i| is_private(&f.insts[i]));
+    let escape = |&i: &InstId| {
+        f.insts[i].call().is_some() || f.insts[i].mem.is_some_and(|m| m.space == Space::Generic)
+    };
+    let blocks = || f.layout.iter().copied();
+    if limits.cycles
+        || f.local_bytes > 4 * ELEMENTS
+        || !blocks().any(accesses)
+        || blocks().any(|b| f.blocks[b].body.iter().any(escape))
+    {
+        return found;
+    }
+    let mut seen: EntitySet<BlockId> = EntitySet::with_capacity(f.blocks.len());
+    let mut sum = 0;
+    for l in blocks().filter_map(|b| loops[b].as_ref()) {
+        if !l.blocks.iter().any(|&b| accesses(b)) {
+            continue;
+        }
+        let most = limits.growth.saturating_sub(sum);
+        let mut tally = Tally { private: Some(true), ..Tally::new(most) };
+        let kept = rounds.steps.saturating_sub(STEPS);
+        rounds.steps -= kept;
+        let counted = rounds.count_rounds(f, l, Some(&mut tally));
+        rounds.steps += kept;
+        rounds.forget(f, l);
+        if l.nest || l.breaks || l.skips || counted.is_none_or(|n| n == 0) || tally.private != Some(true) {
+            found.clear();
+            return found;
+        }
+        sum += tally.walk.cost.instructions;
+        found.insert(l.header());
+        seen.extend(l.blocks.iter().copied());
+    }
+    let known = |i: InstId| rounds.has_known_address(f, &f.insts[i]);
+    let elsewhere = |b: BlockId| f.blocks[b].body.iter().all(|&i| !is_private(&f.insts[i]) || known(i));
+    if !blocks().all(|b| seen.contains(b) || elsewhere(b)) {
+        found.clear();
+        return found;
+    }
+    if !found.is_empty() {
+        limits.growth -= sum;
+    }
+    found
+}
+
 /// How many copies of the body are worth their place.
 pub(super) fn choose(
     f: &Function,
@@ -95,7 +153,7 @@ pub(super) fn choose(
     let now = (u64::from(round.cycles(warps)), u64::from(round.instructions));
     let mut choice = Choice { form: None, rounds: None, now, then: now };
     let most = limits.whole.min(limits.growth);
-    let mut tally = Tally { walk: Walk::default(), executed: 0, most, first: true };
+    let mut tally = Tally::new(most);
     let kept = rounds.steps.saturating_sub(STEPS);
     rounds.steps -= kept;
     let counted = rounds.count_rounds(f, l, Some(&mut tally));

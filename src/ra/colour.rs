@@ -229,6 +229,13 @@ impl<'a> Colour<'a> {
             Class::Gpr if !self.results.is_empty() => self.results.keep_out(v),
             _ => Mask::default(),
         };
+        if class == Class::Gpr && position.is_none() {
+            // The edge back is taken in every round.
+            let home = self.results.home(v);
+            if home != NONE && self.gprs.open(home, None) && u32::from(home) >= self.across_calls.end(v) {
+                return Ok(home);
+            }
+        }
         if class == Class::Gpr
             && let Some(r) = self.in_chain(v, position, wanted)
         {
@@ -476,6 +483,7 @@ impl<'a> Colour<'a> {
         let mut defined: Vec<(ValueId, u8)> = params().map(|v| (v, loc[v])).collect();
         self.entries.set(b, through.iter().copied(), &mut defined);
         self.through = through;
+        self.results.begin_loop(f, b, live, |v| loc[v]);
         if plan.active {
             let store = |v| match plan.spill_locations[v] {
                 SpillLocation::Slot(offset) => Some(Move::Store { src: self.loc[v], words: 1, offset }),

@@ -2,7 +2,7 @@
 //!
 //! - Values that flow into each other (block parameters and their arguments, copies, results of
 //!   several returns) are coalesced into one *class*: its members want the register that the first
-//!   of them got.
+//!   of them got. Parameters of one block are in different classes.
 //! - A value that is read in a tuple wants the register that fits those of its neighbours.
 //! - What a float chain adds up to goes where its result is wanted: a value with one reader, a
 //!   float operation, would be overwritten in place by it ([`Hints::chain`]).
@@ -12,7 +12,8 @@
 use super::operands::{self, Tuple};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
-use crate::ir::{Class, FuncId, Function, InstId, Op, Src, Term, Type, ValueId};
+use crate::ir::{BlockId, Class, Edge, FuncId, Function, InstId, Op, Src, Term, Type, ValueId};
+use cranelift_entity::packed_option::PackedOption;
 use std::cell::OnceCell;
 use std::ops::Range;
 
@@ -35,6 +36,8 @@ struct Node {
     position: TuplePosition,
     /// Of a root: the register that its class wants.
     wanted: u8,
+    /// Of a root: a block that a member of its class is a parameter of.
+    block: PackedOption<BlockId>,
 }
 
 /// Where the result of a chain of operations is wanted.
@@ -79,8 +82,12 @@ pub(crate) struct Hints {
 
 impl Hints {
     pub(super) fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
-        let lonely =
-            |n: u32| Node { parent: n, position: TuplePosition { tuple: NO_TUPLE, index: 0 }, wanted: NONE };
+        let lonely = |n: u32| Node {
+            parent: n,
+            position: TuplePosition { tuple: NO_TUPLE, index: 0 },
+            wanted: NONE,
+            block: None.into(),
+        };
         let mut h = Hints {
             nodes: (0..f.values.len() as u32).map(lonely).collect(),
             tuples: Vec::new(),
@@ -93,6 +100,15 @@ impl Hints {
         let readers = OnceCell::new();
         let readers = || readers.get_or_init(|| count_readers(f, cfg));
         for &b in cfg.rpo() {
+            f.blocks[b].params.iter().for_each(|p| h.nodes[p.as_u32() as usize].block = b.into());
+        }
+        // Edges back first: their moves are made in every round.
+        for &b in cfg.rpo().iter().rev() {
+            for e in f.blocks[b].term.edges().filter(|e| cfg.order_of(e.to) <= cfg.order_of(b)) {
+                h.coalesce_edge(f, e);
+            }
+        }
+        for &b in cfg.rpo() {
             for &i in &f.blocks[b].body {
                 h.instruction(f, i, &summary);
                 if let Some((sum, addend)) = operands::tied(&f.insts[i])
@@ -102,9 +118,7 @@ impl Hints {
                 }
             }
             for e in f.blocks[b].term.edges() {
-                for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-                    h.coalesce(p, a);
-                }
+                h.coalesce_edge(f, e);
             }
             if let Term::Ret(values) = &f.blocks[b].term {
                 if results.is_empty() {
@@ -245,11 +259,24 @@ impl Hints {
         }
     }
 
+    fn coalesce_edge(&mut self, f: &Function, e: &Edge) {
+        for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
+            self.coalesce(p, a);
+        }
+    }
+
     fn coalesce(&mut self, a: ValueId, b: ValueId) {
         let (a, b) = (self.root(a), self.root(b));
         let (low, high) = (a.min(b), a.max(b));
-        if low != high {
+        let blocks = [low, high].map(|n| self.nodes[n].block);
+        // Parameters of one block are alive together: a constant that begins several, or one that
+        // becomes another, says nothing about where they can be.
+        let apart = blocks[0].is_none() || blocks[0] != blocks[1];
+        if low != high && apart {
             self.nodes[high].parent = low as u32;
+            if self.nodes[low].block.is_none() {
+                self.nodes[low].block = blocks[1];
+            }
             if self.nodes[low].wanted == NONE {
                 self.nodes[low].wanted = self.nodes[high].wanted;
             }

@@ -1,15 +1,17 @@
-//! Registers that a graphics stage's results must be left in: other values keep out of those that
-//! they would still occupy when the result is made, so that it can be made in place.
+//! Registers that a graphics stage's results must be left in, and those of loops' parameters: other
+//! values keep out of those that they would still occupy when the result, or the parameter's next
+//! value, is made, so that it can be made in place.
 //!
-//! Only where results have fixed registers. What is said is a hint: a value that finds no other
+//! Of results only those with fixed registers. What is said is a hint: a value that finds no other
 //! register takes one of them.
 
 use super::file::Mask;
-use super::hints::{Chain, Hints};
+use super::hints::{Chain, Hints, NONE};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
-use crate::ir::{BlockId, Def, Function, Term, ValueId};
+use crate::ir::{BlockId, Class, Def, Function, Term, ValueId};
 use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
 
 /// A program point: a block, in reverse postorder, and an instruction of it.
 type Point = (u32, u32);
@@ -17,10 +19,25 @@ type Point = (u32, u32);
 /// Behind all blocks and instructions.
 const END: u32 = u32::MAX;
 
+/// Registers that are kept free at a time.
+const MOST: usize = 32;
+
+/// What a loop's parameter is in the next round.
+struct Next {
+    param: ValueId,
+    value: ValueId,
+    made: Point,
+}
+
 #[derive(Default)]
 pub(crate) struct ResultRegs {
-    /// Each register with the place where the first value of its result's class is made.
+    /// Each register with the place where the first value of its result's class is made, or the
+    /// next value of a loop's parameter that is in it.
     made: Vec<(u8, Point)>,
+    /// By the headers of loops, what their parameters are next.
+    next: FxHashMap<BlockId, Vec<Next>>,
+    /// The registers of the parameters that values are next; [`NONE`] for none.
+    homes: SecondaryMap<ValueId, u8>,
     /// Where the values of the block at hand are read last; [`END`] for those that live on.
     last: SecondaryMap<ValueId, (u32, u32)>,
     /// Where colouring is.
@@ -44,9 +61,47 @@ fn texels(f: &Function, b: BlockId, order: u32, hints: &Hints, made: &mut Vec<(u
     }
 }
 
+/// By the headers of loops that go round in one place, their general parameters and where what they
+/// are next is made, if that is in the loop.
+fn next_values(f: &Function, cfg: &Cfg) -> FxHashMap<BlockId, Vec<Next>> {
+    let mut next: FxHashMap<BlockId, Vec<Next>> = FxHashMap::default();
+    let is_loop = |&h: &BlockId| cfg.is_loop_header(h) && !f.blocks[h].params.is_empty();
+    let headers: Vec<BlockId> = cfg.rpo().iter().copied().filter(is_loop).collect();
+    if headers.is_empty() {
+        return next;
+    }
+    let mut made: SecondaryMap<ValueId, Point> = SecondaryMap::with_capacity(f.values.len());
+    made.resize(f.values.len());
+    for (n, &b) in (0..).zip(cfg.rpo()) {
+        for (at, &i) in (1..).zip(&f.blocks[b].body) {
+            f.insts[i].for_defs(|v| made[v] = (n, at));
+        }
+    }
+    for h in headers {
+        let order = cfg.order_of(h);
+        let mut back = cfg.preds(h).iter().filter(|&&p| cfg.order_of(p) >= order);
+        let (Some(&latch), None) = (back.next(), back.next()) else { continue };
+        let Some(e) = f.blocks[latch].term.edges().find(|e| e.to == h) else { continue };
+        let pairs = f.blocks[h].params.iter().zip(&e.args);
+        let general = pairs.filter(|&(&p, &a)| f.class(p) == Class::Gpr && f.class(a) == Class::Gpr);
+        // Counted from one, to tell them from what is made nowhere.
+        let inside = general.filter(|&(_, &a)| made[a].1 > 0 && made[a].0 >= order);
+        let list = inside.map(|(&param, &value)| {
+            let (block, at) = made[value];
+            Next { param, value, made: (block, at - 1) }
+        });
+        let points: Vec<Next> = list.collect();
+        if !points.is_empty() {
+            next.insert(h, points);
+        }
+    }
+    next
+}
+
 impl ResultRegs {
     pub(super) fn new(f: &Function, cfg: &Cfg, hints: &mut Hints) -> ResultRegs {
-        let mut results = ResultRegs::default();
+        let homes = SecondaryMap::with_default(NONE);
+        let mut results = ResultRegs { next: next_values(f, cfg), homes, ..ResultRegs::default() };
         if f.result_regs.is_empty() {
             return results;
         }
@@ -85,9 +140,37 @@ impl ResultRegs {
     /// Goes on to a block.
     pub(super) fn enter(&mut self, f: &Function, b: BlockId, order: u32, live: &Liveness) {
         self.now = (order, 0);
-        if self.made.is_empty() {
-            return;
+        self.made.retain(|&(_, (block, _))| block >= order);
+        if !self.made.is_empty() {
+            self.read_last(f, b, live);
         }
+    }
+
+    /// Notes where the parameters of a loop are whose header was entered.
+    pub(super) fn begin_loop(
+        &mut self,
+        f: &Function,
+        h: BlockId,
+        live: &Liveness,
+        r: impl Fn(ValueId) -> u8,
+    ) {
+        let Some(next) = self.next.get(&h) else { return };
+        let none = self.made.is_empty();
+        for next in next {
+            let r = r(next.param);
+            self.homes[next.value] = r;
+            if r != NONE && self.made.len() < MOST {
+                self.made.push((r, next.made));
+            }
+        }
+        if none && !self.made.is_empty() {
+            self.read_last(f, h, live);
+        }
+    }
+
+    /// Notes where the values of the block at hand are read last.
+    fn read_last(&mut self, f: &Function, b: BlockId, live: &Liveness) {
+        let (order, _) = self.now;
         let stamp = order + 1;
         for (at, &i) in f.blocks[b].body.iter().enumerate() {
             f.insts[i].for_uses(|v| self.last[v] = (stamp, at as u32));
@@ -111,7 +194,12 @@ impl ResultRegs {
         mask
     }
 
-    /// Whether no result has a register.
+    /// The register of the parameter that a value is in the next round, or [`NONE`].
+    pub(super) fn home(&self, v: ValueId) -> u8 {
+        self.homes[v]
+    }
+
+    /// Whether there is nothing to keep out of.
     pub(super) fn is_empty(&self) -> bool {
         self.made.is_empty()
     }

@@ -19,5 +19,6 @@ mod nested;
 mod opt_ir;
 mod opt_pipeline;
 mod packing;
+mod private_arrays;
 mod saturation;
 mod whole_warp;
