@@ -714,7 +714,7 @@ fn calls_that_nobody_may_make_are_errors() {
     for (bad, why) in [
         (Draw { arrays: vec![], ..good.clone() }, "0 arrays"),
         (Draw { arrays: vec![array.slice(190, 20)], ..good.clone() }, "20 bytes at 190"),
-        (Draw { bindings: vec![(Stage::Geometry, Bindings::default())], ..good.clone() }, "geometry"),
+        (Draw { bindings: vec![(Stage::Geometry, Bindings::default())], ..good.clone() }, "geom stage"),
         (Draw { indices: indices(10, IndexFormat::U16), ..good.clone() }, "indices 0 to 6 of 5"),
         (Draw { clip_planes: vec![[0.0; 4]; 9], ..good.clone() }, "9 clip planes"),
         (Draw { count: Count::Indirect(array.slice(0, 20)), ..good.clone() }, "it has 16"),
