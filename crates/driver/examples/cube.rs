@@ -80,8 +80,9 @@ fn draw(context: &mut Context) -> Result<Vec<u8>, Box<dyn Error>> {
     let index_buffer = context.buffer(data.len() as u64)?;
     context.write(&index_buffer.whole(), &data)?;
     let texture = context.image(image([4, 4])?, Arrangement::Driver)?;
-    let checker =
-        |i: usize| if (i / 4 + i) % 2 == 0 { [0x20, 0x70, 0xd0, 0xff] } else { [0xf0, 0xc0, 0x30, 0xff] };
+    let checker = |i: usize| {
+        if (i / 4 + i).is_multiple_of(2) { [0x20, 0x70, 0xd0, 0xff] } else { [0xf0, 0xc0, 0x30, 0xff] }
+    };
     context.upload_image(&texture, &(0..16).flat_map(checker).collect::<Vec<u8>>())?;
     let target = context.image(image(SIZE)?, Arrangement::Driver)?;
     let depth = context.depth_image(DepthFormat::Z24S8, SIZE, 1, 1)?;
