@@ -308,30 +308,37 @@ fn coordinates(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mas
 /// For each lane of a SHFL: the lane it reads, and whether that is in range. Source: PTX ISA, `shfl`.
 /// The lane that each lane gets a value of in a SHFL, and the lanes for which there is one: others get their own.
 fn shuffle_sources(w: &Warp, pool: &[LaneVec], inst: &Inst) -> ([u32; LANES], Mask) {
-    let mut from = std::array::from_fn(|l| l as u32);
-    let Micro::Shfl { mode, src, .. } = &inst.micro else { return (from, Mask::MAX) };
-    let (mut a, mut b) = (LaneVec::ZERO, LaneVec::ZERO);
-    let (by, c) = (src[1].get(&w.regs, pool, &mut a), src[2].get(&w.regs, pool, &mut b));
-    let mut inside = LaneVec::ZERO;
-    let mut each = |source: fn(u32, u32, u32, u32, u32) -> (u32, bool)| {
-        for l in 0..LANES {
-            let lane = l as u32;
-            let (clamp, segment) = (c.0[l] & 31, c.0[l] >> 8 & 31);
-            let (low, high) = (lane & segment, lane & segment | clamp & !segment);
-            let (j, ok) = source(lane, by.0[l] & 31, segment, low, high);
-            (from[l], inside.0[l]) = (if ok { j & 31 } else { lane }, ok.into());
-        }
+    let Micro::Shfl { mode, src, .. } = &inst.micro else {
+        return (std::array::from_fn(|l| l as u32), Mask::MAX);
     };
+    let (mut a, mut b) = (LaneVec::ZERO, LaneVec::ZERO);
+    let operands = [src[1].get(&w.regs, pool, &mut a), src[2].get(&w.regs, pool, &mut b)];
     match mode {
-        ShflMode::Idx => each(|_, by, segment, low, high| {
+        ShflMode::Idx => each_source(operands, |_, by, segment, [low, high]| {
             let j = low | by & !segment;
             (j, j <= high)
         }),
-        ShflMode::Up => {
-            each(|lane, by, _, _, high| (lane.wrapping_sub(by), lane as i32 - by as i32 >= high as i32))
-        }
-        ShflMode::Down => each(|lane, by, _, _, high| (lane + by, lane + by <= high)),
-        ShflMode::Bfly => each(|lane, by, _, _, high| (lane ^ by, lane ^ by <= high)),
+        ShflMode::Up => each_source(operands, |lane, by, _, [_, high]| {
+            (lane.wrapping_sub(by), lane as i32 - by as i32 >= high as i32)
+        }),
+        ShflMode::Down => each_source(operands, |lane, by, _, [_, high]| (lane + by, lane + by <= high)),
+        ShflMode::Bfly => each_source(operands, |lane, by, _, [_, high]| (lane ^ by, lane ^ by <= high)),
+    }
+}
+
+/// The same by what a mode makes of a lane, the second operand, bits of the segment, and the segment's first and last lane.
+#[inline(always)]
+fn each_source(
+    [by, c]: [&LaneVec; 2],
+    source: impl Fn(u32, u32, u32, [u32; 2]) -> (u32, bool),
+) -> ([u32; LANES], Mask) {
+    let (mut from, mut inside) = ([0; LANES], LaneVec::ZERO);
+    for (l, from) in from.iter_mut().enumerate() {
+        let lane = l as u32;
+        let (clamp, segment) = (c.0[l] & 31, c.0[l] >> 8 & 31);
+        let ends = [lane & segment, lane & segment | clamp & !segment];
+        let (j, ok) = source(lane, by.0[l] & 31, segment, ends);
+        (*from, inside.0[l]) = (if ok { j & 31 } else { lane }, ok.into());
     }
     (from, inside.mask(|v| v != 0))
 }

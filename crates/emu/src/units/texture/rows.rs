@@ -235,8 +235,8 @@ impl Kernel<Chosen, Words, Sampler, f32, ()> for Choose {
         let (least, most) = (s.min_lod.min(s.max_lod), s.max_lod);
         let key = |filter: Filter| if filter == Filter::Linear { LINEAR } else { 0 };
         let (min, mag) = (key(s.min), key(s.mag));
-        for l in 0..LANES {
-            let lod = f32::from_bits(lods[l]) + s.lod_bias;
+        for (l, lod) in lods.iter().enumerate() {
+            let lod = f32::from_bits(*lod) + s.lod_bias;
             let lod = if lod.is_nan() { 0.0 } else { lod.max(least).min(most) };
             let filter = if lod > 0.0 { min } else { mag };
             let level = |level: f32| level.max(0.0).min(*last) as i32 as u32 | filter;
@@ -291,8 +291,8 @@ impl Kernel<Taps, ([&Words; 2], &Words), Place<'_>, [Wrap; 2], bool> for FindTap
             for l in 0..LANES {
                 let base = f32::from_bits(coord[axis][l]) * scale - half;
                 let (whole, n) = floor(base);
-                // Not less: neither is what is no number.
-                far |= u32::from(!(base.abs() < NEAR)) & take[l];
+                let is_near = base.abs() < NEAR;
+                far |= u32::from(!is_near) & take[l];
                 low[l] = n;
                 high[l] = n.wrapping_add(1);
                 // Rounded half up to 256ths.
@@ -391,11 +391,11 @@ impl<const LINEAR: bool, const WORDS: bool> Kernel<[LaneVec; 4], [Words; 4], Tap
         let mut weights = [[0.0; LANES]; 4];
         if LINEAR {
             for (n, weights) in weights.iter_mut().enumerate() {
-                for l in 0..LANES {
-                    let [x, y] = [taps.weights[0][l], taps.weights[1][l]];
-                    let x = if n & 1 != 0 { x } else { 1.0 - x };
-                    let y = if n & 2 != 0 { y } else { 1.0 - y };
-                    weights[l] = x * y;
+                let [xs, ys] = &taps.weights;
+                for ((weight, x), y) in weights.iter_mut().zip(xs).zip(ys) {
+                    let x = if n & 1 != 0 { *x } else { 1.0 - x };
+                    let y = if n & 2 != 0 { *y } else { 1.0 - y };
+                    *weight = x * y;
                 }
             }
         }
@@ -408,8 +408,8 @@ impl<const LINEAR: bool, const WORDS: bool> Kernel<[LaneVec; 4], [Words; 4], Tap
                 }
                 Component::Same(v) => v,
             };
-            for l in 0..LANES {
-                found.0[l] = if LINEAR {
+            for (l, found) in found.0.iter_mut().enumerate() {
+                *found = if LINEAR {
                     // Weights are not negative: a texel that does not count adds zero.
                     let mut sum = weights[0][l] * value(0, l);
                     sum += weights[1][l] * value(1, l);
