@@ -146,13 +146,26 @@ pub(crate) fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
     far
 }
 
+/// Live-in values for each instruction and block: real programs have three at most, so large ones
+/// stay far below it.
+pub(crate) const LIVE_FOR_EACH: usize = 32;
+/// As many are always allowed.
+const LIVE_ANYWAY: usize = 1 << 16;
+
 impl Liveness {
+    /// The same as [`Liveness::new`], unless it is more than the function is large: nested loops
+    /// that all keep a value have as many live-in values as the square of their number. Passes
+    /// that can do without it do so then.
+    pub(crate) fn bounded(f: &Function, cfg: &Cfg) -> Option<Liveness> {
+        Liveness::within(f, cfg, LIVE_ANYWAY + LIVE_FOR_EACH * (f.insts.len() + f.blocks.len()))
+    }
+
     pub(crate) fn new(f: &Function, cfg: &Cfg) -> Liveness {
         Liveness::within(f, cfg, usize::MAX).unwrap_or_default()
     }
 
     /// The same, unless the live-in values of all blocks are more than `most` together.
-    pub(crate) fn within(f: &Function, cfg: &Cfg, most: usize) -> Option<Liveness> {
+    fn within(f: &Function, cfg: &Cfg, most: usize) -> Option<Liveness> {
         let mut live = Liveness::default();
         if cfg.rpo().len() < 2 {
             return Some(live);

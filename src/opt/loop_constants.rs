@@ -42,7 +42,7 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         return false;
     }
     let readers = Readers::new(f);
-    let alive = most_alive(f, &cfg);
+    let Some(alive) = most_alive(f, &cfg) else { return false };
     let most = f.layout.iter().map(|&b| alive[b]).max().unwrap_or(0) + GAPS;
     let limit = ctx.chip.gprs_of_warps(most).min(ctx.options.max_gprs.unwrap_or(u32::MAX));
     let mut headers: Vec<BlockId> = f.layout.iter().copied().filter(|&b| cfg.is_loop_header(b)).collect();
@@ -128,9 +128,9 @@ impl Readers {
     }
 }
 
-/// The most general values that are alive at once in each block.
-fn most_alive(f: &Function, cfg: &Cfg) -> SecondaryMap<BlockId, u32> {
-    let live = Liveness::new(f, cfg);
+/// The most general values that are alive at once in each block; none where that is too much to find out.
+fn most_alive(f: &Function, cfg: &Cfg) -> Option<SecondaryMap<BlockId, u32>> {
+    let live = Liveness::bounded(f, cfg)?;
     let mut most: SecondaryMap<BlockId, u32> = f.block_table();
     let mut alive: EntitySet<ValueId> = EntitySet::with_capacity(f.values.len());
     for &b in cfg.rpo() {
@@ -149,5 +149,5 @@ fn most_alive(f: &Function, cfg: &Cfg) -> SecondaryMap<BlockId, u32> {
             most[b] = most[b].max(count);
         }
     }
-    most
+    Some(most)
 }

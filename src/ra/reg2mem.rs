@@ -23,24 +23,17 @@
 
 use super::{memory_args, remat};
 use crate::analysis::cfg::Cfg;
-use crate::analysis::liveness::{Liveness, far_values, inst_blocks};
+use crate::analysis::liveness::{LIVE_FOR_EACH, Liveness, far_values, inst_blocks};
 use crate::ir::{BlockId, Def, Function, Inst, InstId, Op, Term, ValueId};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Live-in values for each instruction and block: real programs have three at most, so large ones
-/// stay far below it.
-const LIVE_FOR_EACH: usize = 32;
-/// As many are always allowed.
-const LIVE_ANYWAY: usize = 1 << 16;
-
 /// Liveness of a function, in which values have gone to memory from `base` on if there would be too
 /// much of it, or by force; and the end of what they take there.
 pub(super) fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Liveness, u32) {
-    let most = LIVE_ANYWAY + LIVE_FOR_EACH * (f.insts.len() + f.blocks.len());
-    if let Some(live) = Liveness::within(f, cfg, most).filter(|_| !force) {
+    if let Some(live) = Liveness::bounded(f, cfg).filter(|_| !force) {
         return (live, base);
     }
     // At most so many for each value are left.
@@ -49,7 +42,7 @@ pub(super) fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (
     let mut far = far_values(f, cfg, reach);
     far.retain(|v| !kept.contains(*v));
     let mut end = to_memory(f, cfg, &far, base);
-    if let Some(live) = Liveness::within(f, cfg, most) {
+    if let Some(live) = Liveness::bounded(f, cfg) {
         return (live, end);
     }
     let far = far_values(f, cfg, reach);

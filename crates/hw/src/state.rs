@@ -168,6 +168,14 @@ codes! {
     }
 }
 
+impl Factor {
+    /// Whether it needs the fragment's second output.
+    pub const fn is_dual(self) -> bool {
+        use Factor::*;
+        matches!(self, Source1Color | OneMinusSource1Color | Source1Alpha | OneMinusSource1Alpha)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! What the alpha of a fragment does before anything is written: alpha test and alpha to coverage.
 
-use super::Compare;
+use super::{Compare, passes};
 
 /// The alpha test.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct AlphaTest {
 impl AlphaTest {
     /// Whether a fragment stays.
     pub(crate) fn passes(&self, alpha: f32) -> bool {
-        self.func.passes(alpha, self.reference)
+        passes(self.func, alpha, self.reference)
     }
 }
 

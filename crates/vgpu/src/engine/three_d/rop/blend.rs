@@ -2,122 +2,38 @@
 //!
 //! Products and sums are rounded one by one in f32. Operands are clamped before to what the target holds ([`Range`]).
 
+pub(crate) use nvir_hw::state::{BlendOp as Operation, Factor};
 use std::fmt;
 
-/// A factor of the blender. Source 1 is the fragment's second output.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Factor {
-    Zero,
-    One,
-    SourceColor,
-    OneMinusSourceColor,
-    SourceAlpha,
-    OneMinusSourceAlpha,
-    DestinationAlpha,
-    OneMinusDestinationAlpha,
-    DestinationColor,
-    OneMinusDestinationColor,
-    SourceAlphaSaturate,
-    ConstantColor,
-    OneMinusConstantColor,
-    ConstantAlpha,
-    OneMinusConstantAlpha,
-    Source1Color,
-    OneMinusSource1Color,
-    Source1Alpha,
-    OneMinusSource1Alpha,
-}
-
-impl Factor {
-    /// By the numbers that Mesa sends: GL's with bit 14 set.
-    pub(crate) fn from_code(code: u32) -> Option<Factor> {
-        use Factor::*;
-        const GL: [Factor; 9] = [
-            SourceColor,
-            OneMinusSourceColor,
-            SourceAlpha,
-            OneMinusSourceAlpha,
-            DestinationAlpha,
-            OneMinusDestinationAlpha,
-            DestinationColor,
-            OneMinusDestinationColor,
-            SourceAlphaSaturate,
-        ];
-        const CONSTANT: [Factor; 4] =
-            [ConstantColor, OneMinusConstantColor, ConstantAlpha, OneMinusConstantAlpha];
-        const DUAL: [Factor; 4] = [Source1Color, OneMinusSource1Color, Source1Alpha, OneMinusSource1Alpha];
-        let of = |table: &[Factor], first: u32| table.get(code.checked_sub(first)? as usize).copied();
-        match code {
-            0x4000 => Some(Zero),
-            0x4001 => Some(One),
-            0x4300..0x4400 => of(&GL, 0x4300),
-            0xc000..0xc900 => of(&CONSTANT, 0xc001),
-            _ => of(&DUAL, 0xc900),
+/// The factor of each channel.
+#[inline]
+fn values<const N: usize>(factor: Factor, o: &Operands<N>) -> Colors<N> {
+    use Factor::*;
+    let minus = |c: [f32; N]| c.map(|v| 1.0 - v);
+    let [source, source1, destination, constant] = [o.source, o.source1, o.destination, o.constant];
+    match factor {
+        Zero => [[0.0; N]; 4],
+        One => [[1.0; N]; 4],
+        SourceColor => source,
+        OneMinusSourceColor => source.map(minus),
+        SourceAlpha => [source[3]; 4],
+        OneMinusSourceAlpha => [minus(source[3]); 4],
+        DestinationAlpha => [destination[3]; 4],
+        OneMinusDestinationAlpha => [minus(destination[3]); 4],
+        DestinationColor => destination,
+        OneMinusDestinationColor => destination.map(minus),
+        SourceAlphaSaturate => {
+            let f = std::array::from_fn(|i| least(source[3][i], 1.0 - destination[3][i]));
+            [f, f, f, [1.0; N]]
         }
-    }
-
-    /// The factor of each channel.
-    #[inline]
-    fn values<const N: usize>(self, o: &Operands<N>) -> Colors<N> {
-        use Factor::*;
-        let minus = |c: [f32; N]| c.map(|v| 1.0 - v);
-        let [source, source1, destination, constant] = [o.source, o.source1, o.destination, o.constant];
-        match self {
-            Zero => [[0.0; N]; 4],
-            One => [[1.0; N]; 4],
-            SourceColor => source,
-            OneMinusSourceColor => source.map(minus),
-            SourceAlpha => [source[3]; 4],
-            OneMinusSourceAlpha => [minus(source[3]); 4],
-            DestinationAlpha => [destination[3]; 4],
-            OneMinusDestinationAlpha => [minus(destination[3]); 4],
-            DestinationColor => destination,
-            OneMinusDestinationColor => destination.map(minus),
-            SourceAlphaSaturate => {
-                let f = std::array::from_fn(|i| least(source[3][i], 1.0 - destination[3][i]));
-                [f, f, f, [1.0; N]]
-            }
-            ConstantColor => constant,
-            OneMinusConstantColor => constant.map(minus),
-            ConstantAlpha => [constant[3]; 4],
-            OneMinusConstantAlpha => [minus(constant[3]); 4],
-            Source1Color => source1,
-            OneMinusSource1Color => source1.map(minus),
-            Source1Alpha => [source1[3]; 4],
-            OneMinusSource1Alpha => [minus(source1[3]); 4],
-        }
-    }
-
-    /// Whether it needs the fragment's second output.
-    pub(crate) fn is_dual(self) -> bool {
-        use Factor::*;
-        matches!(self, Source1Color | OneMinusSource1Color | Source1Alpha | OneMinusSource1Alpha)
-    }
-}
-
-/// How the products are put together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operation {
-    Add,
-    /// Source minus destination.
-    Subtract,
-    ReverseSubtract,
-    /// The lesser value, without factors.
-    Min,
-    Max,
-}
-
-impl Operation {
-    /// By GL's numbers.
-    pub(crate) fn from_code(code: u32) -> Option<Operation> {
-        Some(match code {
-            0x8006 => Operation::Add,
-            0x8007 => Operation::Min,
-            0x8008 => Operation::Max,
-            0x800a => Operation::Subtract,
-            0x800b => Operation::ReverseSubtract,
-            _ => return None,
-        })
+        ConstantColor => constant,
+        OneMinusConstantColor => constant.map(minus),
+        ConstantAlpha => [constant[3]; 4],
+        OneMinusConstantAlpha => [minus(constant[3]); 4],
+        Source1Color => source1,
+        OneMinusSource1Color => source1.map(minus),
+        Source1Alpha => [source1[3]; 4],
+        OneMinusSource1Alpha => [minus(source1[3]); 4],
     }
 }
 
@@ -239,7 +155,7 @@ impl Equation {
             Operation::Max => return each(s, d, greatest),
             _ => {}
         }
-        let (by_s, by_d) = (&self.source.values(o), &self.destination.values(o));
+        let (by_s, by_d) = (&values(self.source, o), &values(self.destination, o));
         let (s, d) = match zero {
             ZeroRule::Ieee => (&each(s, by_s, |a, b| a * b), &each(d, by_d, |a, b| a * b)),
             ZeroRule::ZeroWins => (&each(s, by_s, multiply), &each(d, by_d, multiply)),

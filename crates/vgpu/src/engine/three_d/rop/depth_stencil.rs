@@ -4,54 +4,26 @@
 
 use super::super::clip::DepthRange;
 use super::super::raster::{SampleAt, SampleState, Shape};
-use super::Compare;
+use super::{Compare, passes};
 use crate::image::surface_format::Raw;
 use crate::image::texels::Surface;
 use nvir_hw::format::zeta::Zeta;
 use nvir_hw::samples::sample_position;
 
+pub(crate) use nvir_hw::state::StencilOp;
+
 /// What a stencil operation makes of the stored value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum StencilOp {
-    Keep,
-    Zero,
-    Replace,
-    /// Up to 255.
-    Increment,
-    Decrement,
-    Invert,
-    IncrementWrap,
-    DecrementWrap,
-}
-
-impl StencilOp {
-    /// By GL's numbers.
-    pub(crate) fn from_code(code: u32) -> Option<StencilOp> {
-        Some(match code {
-            0 => StencilOp::Zero,
-            0x150a => StencilOp::Invert,
-            0x1e00 => StencilOp::Keep,
-            0x1e01 => StencilOp::Replace,
-            0x1e02 => StencilOp::Increment,
-            0x1e03 => StencilOp::Decrement,
-            0x8507 => StencilOp::IncrementWrap,
-            0x8508 => StencilOp::DecrementWrap,
-            _ => return None,
-        })
-    }
-
-    #[inline]
-    fn apply(self, stored: u8, reference: u8) -> u8 {
-        match self {
-            StencilOp::Keep => stored,
-            StencilOp::Zero => 0,
-            StencilOp::Replace => reference,
-            StencilOp::Increment => stored.saturating_add(1),
-            StencilOp::Decrement => stored.saturating_sub(1),
-            StencilOp::Invert => !stored,
-            StencilOp::IncrementWrap => stored.wrapping_add(1),
-            StencilOp::DecrementWrap => stored.wrapping_sub(1),
-        }
+#[inline]
+fn apply(op: StencilOp, stored: u8, reference: u8) -> u8 {
+    match op {
+        StencilOp::Keep => stored,
+        StencilOp::Zero => 0,
+        StencilOp::Replace => reference,
+        StencilOp::Increment => stored.saturating_add(1),
+        StencilOp::Decrement => stored.saturating_sub(1),
+        StencilOp::Invert => !stored,
+        StencilOp::IncrementWrap => stored.wrapping_add(1),
+        StencilOp::DecrementWrap => stored.wrapping_sub(1),
     }
 }
 
@@ -72,12 +44,12 @@ pub(crate) struct StencilFace {
 impl StencilFace {
     #[inline]
     fn passes(&self, stored: u8) -> bool {
-        self.func.passes(self.reference & self.func_mask, stored & self.func_mask)
+        passes(self.func, self.reference & self.func_mask, stored & self.func_mask)
     }
 
     #[inline]
     fn update(&self, op: StencilOp, stored: u8) -> u8 {
-        stored & !self.write_mask | op.apply(stored, self.reference) & self.write_mask
+        stored & !self.write_mask | apply(op, stored, self.reference) & self.write_mask
     }
 }
 
@@ -214,8 +186,8 @@ impl Layout {
     #[inline]
     fn passes(&self, func: Compare, new: u32, old: u32) -> bool {
         match self.depth {
-            Number::Unorm(_) => func.passes(new, old),
-            Number::Float => func.passes(f32::from_bits(new), f32::from_bits(old)),
+            Number::Unorm(_) => passes(func, new, old),
+            Number::Float => passes(func, f32::from_bits(new), f32::from_bits(old)),
         }
     }
 
