@@ -31,7 +31,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 struct Held {
     mem: MemRef,
     bytes: u32,
-    /// Its words: values and immediates.
+    /// Its words: values, and immediates at fixed places of private memory.
     words: ArrayVec<Src, 4>,
     /// The store that put it there, if nothing has read it since.
     unread_store: Option<InstId>,
@@ -164,7 +164,7 @@ impl Forward {
         }
         self.held.retain(|h| !may_clobber(&m, bytes, &h.mem, h.bytes));
         let words: ArrayVec<Src, 4> = match inst.srcs.iter().map(|s| &s.kind).next() {
-            Some(&SrcKind::Imm(x)) if bytes == 4 => [Src::imm(x)].into_iter().collect(),
+            Some(&SrcKind::Imm(x)) if bytes == 4 && is_fixed(&m) => [Src::imm(x)].into_iter().collect(),
             _ => inst.srcs.iter().flat_map(|s| s.values()).map(|&v| Src::val(v)).collect(),
         };
         let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
@@ -232,11 +232,16 @@ fn is_remembered(space: Space) -> bool {
     !matches!(space, Space::Buffer | Space::Const | Space::Uniform)
 }
 
+/// A place in private memory that no register says: an element of an array that may become a register.
+fn is_fixed(m: &MemRef) -> bool {
+    m.space == Space::Local && m.base().is_empty()
+}
+
 fn remember(held: &mut Vec<Held>, new: Held) {
-    let fixed = |h: &Held| h.mem.space == Space::Local && h.mem.base().is_empty();
-    let (is_fixed, most) = if fixed(&new) { (true, PRIVATE) } else { (false, WINDOW) };
-    if held.len() >= most && held.iter().filter(|h| fixed(h) == is_fixed).count() >= most {
-        let first = held.iter().position(|h| fixed(h) == is_fixed);
+    let (fixed, most) = if is_fixed(&new.mem) { (true, PRIVATE) } else { (false, WINDOW) };
+    let alike = |h: &&Held| is_fixed(&h.mem) == fixed;
+    if held.len() >= most && held.iter().filter(alike).count() >= most {
+        let first = held.iter().position(|h| alike(&h));
         first.map(|n| held.remove(n));
     }
     held.push(new);

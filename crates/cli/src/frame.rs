@@ -123,10 +123,14 @@ pub(crate) fn run(a: Args) -> ExitCode {
     let bar = common::progress(usize::try_from(size).unwrap_or(usize::MAX));
     let data = frame.data(&mut |bytes| bar.set_position(bytes));
     bar.finish_and_clear();
-    let data = match data {
+    let mut data = match data {
         Ok(data) => data,
         Err(why) => return common::fault_in(&frame.path, why),
     };
+    if a.recording.as_deref().is_some_and(Fixture::has_name) {
+        // The driver's first row is the top one; of a recording the viewport is asked, as OpenGL has it.
+        data["targets"].as_array_mut().into_iter().flatten().for_each(|t| t["upwards"] = false.into());
+    }
     if a.serve {
         return serve(&frame, data, a.port);
     }

@@ -111,6 +111,7 @@ fn the_schema_takes_every_fixture_and_refuses_what_is_none() {
     let mut files = Vec::new();
     walk(&root().join("tgsi"), &mut files);
     walk(&root().join("nir-fixtures"), &mut files);
+    walk(&root().join("scenes"), &mut files);
     assert!(files.len() > 200);
     for file in files {
         let text = std::fs::read_to_string(&file).expect("there");
@@ -123,6 +124,8 @@ fn the_schema_takes_every_fixture_and_refuses_what_is_none() {
     for wrong in [
         r#"{ "tests": [] }"#,
         r#"{ "source": "a.tgsi", "test": [] }"#,
+        r#"{ "programs": { "a": { "sorce": "a.tgsi" } }, "tests": [] }"#,
+        r#"{ "programs": { "a": { "source": "a.tgsi" } }, "tests": [{ "name": "t", "passes": [{ "draws": [{ "cull": "left" }] }] }] }"#,
         r#"{ "source": "a.tgsi", "tests": [{ "name": "t", "grid": [1, 1] }] }"#,
         r#"{ "source": "a.tgsi", "tests": [{ "name": "t", "fault": "misalined" }] }"#,
         r#"{ "source": "a.tgsi", "tests": [{ "name": "t", "buffers": { "b": { "type": "u31", "len": 1 } } }] }"#,

@@ -50,7 +50,7 @@ pub struct Raster {
     pub discard: bool,
     /// Which faces are not drawn.
     pub cull: Option<Face>,
-    /// Front faces are those whose corners go round clockwise, as seen with the first row of the target on top.
+    /// Front faces are those whose corners are in clockwise order, as seen with the first row of the target on top.
     pub front_clockwise: bool,
     /// What polygons are drawn as.
     pub fill: Fill,
@@ -321,9 +321,7 @@ impl PipelineDesc {
             if let Some((semantic, c)) =
                 components.iter().flatten().find(|(s, c)| s.address().is_none() || s.is_per_patch() || *c > 3)
             {
-                return invalid(format!(
-                    "component {c} of {semantic:?} is no output that feedback can write"
-                ));
+                return invalid(format!("transform feedback cannot write component {c} of {semantic:?}"));
             }
         }
         Ok(())

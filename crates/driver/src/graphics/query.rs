@@ -86,7 +86,7 @@ impl Context {
         if let Counter::Generated(stream) | Counter::FeedbackWritten(stream) = counter
             && stream >= ALL_STREAMS
         {
-            return invalid(format!("stream {stream}: there are {ALL_STREAMS}"));
+            return invalid(format!("stream {stream}: index out of range (0 to {})", ALL_STREAMS - 1));
         }
         let shared = self.alloc(Alloc::linear(2 * BEGIN, Domain::Host))?;
         Ok(Query { shared, counter })

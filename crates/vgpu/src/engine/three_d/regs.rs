@@ -108,12 +108,10 @@ impl View<'_> {
         Mode::from_code(self.0.get(MULTISAMPLE_MODE) & 15)
     }
 
-    /// Which row of the targets is the top one: with OpenGL a viewport that does not turn the picture over has its lowest row
-    /// first. Clients whose first row is the top one have coordinates in points that begin there.
+    /// Which row of the targets is the top one: a viewport that is no mirror has its lowest row first.
     pub(super) fn top(self) -> Top {
         let upwards = self.is_on(VIEWPORT_TRANSFORM_EN) && self.float(VIEWPORT_SCALE_Y.at(0)) > 0.0;
-        let points_downwards = PointReplace::from_bits(self.0.get(POINT_COORD_REPLACE)).upper_left();
-        if upwards && !points_downwards { Top::LastRow } else { Top::FirstRow }
+        if upwards { Top::LastRow } else { Top::FirstRow }
     }
 
     /// What is there of the targets, in pixels.
