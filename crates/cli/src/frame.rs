@@ -110,6 +110,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
         count: a.count,
         pixels: a.pixel.clone(),
         engine: a.engine.engine(),
+        top_first: a.recording.as_deref().is_some_and(Fixture::has_name),
         version: env!("NVIR_VERSION").to_string(),
     };
     let to = a.output.clone().unwrap_or_else(|| common::with_ending(&frame.path, "html"));
@@ -123,14 +124,10 @@ pub(crate) fn run(a: Args) -> ExitCode {
     let bar = common::progress(usize::try_from(size).unwrap_or(usize::MAX));
     let data = frame.data(&mut |bytes| bar.set_position(bytes));
     bar.finish_and_clear();
-    let mut data = match data {
+    let data = match data {
         Ok(data) => data,
         Err(why) => return common::fault_in(&frame.path, why),
     };
-    if a.recording.as_deref().is_some_and(Fixture::has_name) {
-        // The driver's first row is the top one; of a recording the viewport is asked, as OpenGL has it.
-        data["targets"].as_array_mut().into_iter().flatten().for_each(|t| t["upwards"] = false.into());
-    }
     if a.serve {
         return serve(&frame, data, a.port);
     }

@@ -109,6 +109,16 @@ impl Context {
         self.place_piece(key, Piece { bytes, skip: 0 })
     }
 
+    /// Whether programs of so many bytes fit into the code segment together.
+    pub(crate) fn check_together(&self, bytes: impl Iterator<Item = u32>) -> Result<()> {
+        // A header and what is left free at either end.
+        let all: u64 = bytes.map(|b| u64::from(b) + READ_AHEAD + 2 * ALIGN).sum();
+        match all <= MAX_BYTES {
+            true => Ok(()),
+            false => Err(Error::Unsupported(format!("{all} bytes of code in one pipeline"))),
+        }
+    }
+
     /// Where a piece is, if it is there.
     pub(crate) fn placed(&self, key: Key) -> Option<u32> {
         self.code.placed.get(&key).copied()

@@ -682,6 +682,13 @@ fn calls_that_nobody_may_make_are_errors() {
     ] {
         fails(c.pipeline(bad), why);
     }
+    // Two programs that no code segment has room for together.
+    let large = [VERTEX, FRAGMENT].map(|text| {
+        let mut shader = compile(Chip::Gk104, text);
+        shader.code.resize((9 << 20) / 8, 0);
+        c.program(&shader).expect("one fits")
+    });
+    fails(c.pipeline(PipelineDesc { programs: large.to_vec(), ..desc.clone() }), "code in one pipeline");
     let compute = "COMP\nPROPERTY CS_FIXED_BLOCK_WIDTH 32\n  0: END\n";
     assert!(
         matches!(c.program(&compile(Chip::Gk104, compute)), Err(Error::Invalid(e)) if e.contains("kernel"))

@@ -67,7 +67,7 @@ pub(crate) fn commands(frame: &Frame, progress: &mut dyn FnMut(u64)) -> Result<(
         "more": collected.more,
         "ended": ended,
         "commands": collected.commands,
-        "targets": collected.pictures.json(),
+        "targets": collected.pictures.json(frame.top_first),
         "programs": collected.programs.iter().map(Listed::json).collect::<Vec<_>>(),
     });
     Ok((data, collected.fragments))

@@ -48,6 +48,9 @@ pub struct Frame {
     pub pixels: Vec<[u32; 2]>,
     /// What executes programs where steps are not wanted; `None`: the interpreter.
     pub engine: Option<&'static dyn Engine>,
+    /// The first row of targets is the top one, as for the project's own driver; else a viewport that does not turn the picture
+    /// over has its lowest row first, as OpenGL has it.
+    pub top_first: bool,
     /// Who made the page.
     pub version: String,
 }

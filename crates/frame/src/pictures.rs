@@ -114,8 +114,8 @@ impl Pictures {
         patches
     }
 
-    /// What targets there are.
-    pub(crate) fn json(&self) -> Value {
+    /// What targets there are. `top_first`: the first row is the top one, whatever the viewport says.
+    pub(crate) fn json(&self, top_first: bool) -> Value {
         let each = self.all.iter().map(|f| {
             json!({
                 "format": f.target.format(),
@@ -123,7 +123,7 @@ impl Pictures {
                 "size": f.target.size(),
                 "samples": f.target.samples(),
                 "layers": f.layers.keys().collect::<Vec<_>>(),
-                "upwards": f.target.is_upwards(),
+                "upwards": f.target.is_upwards() && !top_first,
                 "planes": f.planes,
             })
         });

@@ -117,6 +117,7 @@ impl Context {
     /// What it is made of does not fit together, or no card has it.
     pub fn pipeline(&mut self, desc: PipelineDesc) -> Result<Pipeline> {
         self.alive()?;
+        self.check_together(desc.programs.iter().map(|p| p.shader.code_bytes()))?;
         Pipeline::new(desc)
     }
 }

@@ -1,6 +1,7 @@
 //! A pipeline's state as the registers of the 3D class have it. Source: Mesa `nvc0_state.c`, `nvc0_state_validate.c`,
 //! `nvc0_shader_state.c`, `nvc0_vbo.c`.
 
+use super::binding;
 use super::pass::{Rect, Viewport};
 use super::pipeline::{MAX_ARRAYS, Pipeline, StencilFace, VertexAttribute};
 use super::query::ALL_STREAMS;
@@ -16,14 +17,6 @@ use nvir_hw::method::three_d::*;
 use nvir_hw::state::{Compare, Face, Topology};
 use nvir_hw::word::{Layer, MultisampleControl, PointReplace, ProgramSelect};
 
-/// The programs' numbers in `SP_SELECT` and the registers beside it.
-const PROGRAMS: [(Stage, u32); 5] = [
-    (Stage::Vertex, 1),
-    (Stage::TessControl, 2),
-    (Stage::TessEval, 3),
-    (Stage::Geometry, 4),
-    (Stage::Fragment, 5),
-];
 /// `VIEW_VOLUME_CLIP_CTRL` as Mesa has it: fragments outside the depth range are not drawn, or are clamped to it.
 const CUT_DEPTH: u32 = 0x2;
 const CLAMP_DEPTH: u32 = 0x201a;
@@ -64,17 +57,17 @@ impl Context {
             per_sample: desc.multisample.per_sample,
             multisampled: extent.samples > 1,
         };
-        // If the segment was full in between, those that were placed before are gone.
+        // If the segment was full in between, those that were placed before are gone. It has room for all of them:
+        // `Context::pipeline` has seen to that.
         let places = loop {
             let generation = self.code.generation;
-            let place = |&(stage, n): &(Stage, u32)| {
-                let program = pipeline.program(stage);
-                Ok((
-                    n,
-                    program.map(|p| Ok((self.place_program(p, state)?, p.shader.gprs.max(4)))).transpose()?,
-                ))
+            let place = |stage: Stage| {
+                // Behind vertex A, which nobody uses.
+                let n = binding(stage)? + 1;
+                let placed = |p| Ok((self.place_program(p, state)?, p.shader.gprs.max(4)));
+                Some(pipeline.program(stage).map(placed).transpose().map(|place| (n, place)))
             };
-            let places = PROGRAMS.iter().map(place).collect::<Result<Vec<_>>>()?;
+            let places = Stage::ALL.into_iter().filter_map(place).collect::<Result<Vec<_>>>()?;
             if generation == self.code.generation {
                 break places;
             }
