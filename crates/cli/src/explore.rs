@@ -7,7 +7,7 @@ use crate::{common, output};
 use nvir::compiler::StageOptions;
 use nvir::diag::visible;
 use nvir::{Chip, InitRegs, OptLevel, input};
-use nvir_explore::{Against, Failed, Found, Page, Server, Subject};
+use nvir_explore::{Against, Failed, Found, Page, Server, Subject, WarpId};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,7 +15,8 @@ use std::process::ExitCode;
 ///
 /// One HTML file that needs nothing else: the source, the IR after each pass that changed it, and the machine code beside each
 /// other; what is under the pointer lights up what it became and where it came from. Also the control flow graph, live registers,
-/// what each instruction waits for and, if INPUT is a fixture, how often each was executed.
+/// what each instruction waits for and, if INPUT is a fixture, how often each was executed and the steps of one warp: registers of
+/// each thread, memory that it reads and writes, forwards and backwards.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Keys in the page: ? lists them. j and k or arrows move, left and right go from pass to pass, / searches, n and N go on.
@@ -28,7 +29,8 @@ Exit status: 1 if the input cannot be read or compiled, and then no page is writ
 Examples:
   nvir explore k.tgsi                              writes k.html
   nvir explore k.nir -O 2 -t gk104 -o page.html
-  nvir explore tgsi/get-num-groups.toml            with the counts of its first test
+  nvir explore tgsi/get-num-groups.toml            with the counts of its first test, and steps of its first warp
+  nvir explore k.toml --warp 3:1                   steps of warp 1 of block 3
   nvir explore k.nir --against -O1                 two levels
   nvir explore k.nir --against gk104               two chips
   nvir explore k.nir --against k.cubin             NVIDIA's code beside ours
@@ -52,6 +54,10 @@ pub(crate) struct Args {
     /// The fixture's test that is run for its counts; default: the first
     #[arg(long, value_name = "NAME")]
     test: Option<String>,
+    /// The warp of the test's last launch whose steps are shown: its block and its number there, X[,Y[,Z]][:W]; of a graphics
+    /// stage X is the number of the warp; default: the first
+    #[arg(long, value_name = "WARP")]
+    warp: Option<WarpId>,
     /// What to show beside it: a level (-O1), a chip, both between commas, or a file
     #[arg(long, value_name = "WHAT", allow_hyphen_values = true, value_parser = clap::value_parser!(Against))]
     against: Option<Against>,
@@ -82,6 +88,7 @@ impl Args {
             level: self.opt,
             entry: self.entry.clone(),
             test: self.test.clone(),
+            warp: self.warp,
             language: self.format.and_then(Kind::language),
             form: self.format.and_then(Kind::form),
             max_gprs: self.max_gprs,

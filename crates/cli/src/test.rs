@@ -26,7 +26,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Run every fixture below the paths on every chip that it allows
 ///
-/// Prints a line `ok NAME` or `FAILED NAME: why` for each test, chip and level, and last `N passed, N failed, N skipped`.
+/// Prints a line `ok NAME`, `FAILED NAME: why` or `skipped NAME: why` for each test, chip and level, and last
+/// `N passed, N failed, N skipped`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   nvir test tgsi -t gk110 --filter atomic           tests with that in their name

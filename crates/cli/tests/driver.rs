@@ -39,12 +39,83 @@ fn every_fixture_gives_through_the_driver_what_it_gives_in_the_emulator() {
     }
 }
 
-/// The driver launches kernels, and draws nothing.
+/// Why a test of a stage says nothing on a device: what no pipeline shows.
+const UNSEEN: [&str; 4] = [
+    "programs that read the framebuffer on gf100",
+    "no vertex program writes PCOORD of a triangle",
+    "patch 0 has levels for which the tessellator makes nothing of it",
+    "the tessellator makes no point (0.25, 0.5) of patch 0",
+];
+
 #[test]
-fn graphics_stages_are_skipped_on_a_device() {
-    let (code, out, _) = nvir(&["test", "-q", "--device", "virtual", "tgsi/graphics"]);
-    assert_eq!(code, Some(0), "{out}");
-    assert!(last(&out).starts_with("0 passed, 0 failed, ") && !last(&out).contains(" 0 skipped"), "{out}");
+fn graphics_stages_give_in_a_pipeline_what_they_give_alone() {
+    for (folder, least) in
+        [("tgsi/graphics", 125), ("nir-fixtures/graphics", 80), ("spirv-fixtures/graphics", 140)]
+    {
+        let (code, out, _) = nvir(&["test", "--json", "--device", "virtual", folder]);
+        let json: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        let tests = json["tests"].as_array().expect("a list");
+        let wrong: Vec<_> =
+            tests.iter().filter(|t| t["ok"] != true).map(|t| (&t["name"], &t["message"])).collect();
+        assert!(code == Some(0) && wrong.is_empty(), "{folder}: {wrong:#?}");
+        let skipped = tests.iter().filter(|t| t["result"] == "skipped");
+        let why: Vec<&str> = skipped.filter_map(|t| t["message"].as_str()).collect();
+        assert!(why.iter().all(|w| w.is_empty() || UNSEEN.contains(w)), "{folder}: {why:?}");
+        assert!(json["passed"].as_u64() >= Some(least), "{folder}: {}", json["passed"]);
+    }
+    let (_, out, _) =
+        nvir(&["test", "--device", "virtual", "-t", "gk104", "tgsi/graphics/fs-point-coord.toml"]);
+    assert!(out.starts_with("skipped fs-point-coord/sprite gk104: no vertex program writes PCOORD"), "{out}");
+}
+
+/// A stage of each kind with one expected value that is not there.
+#[test]
+fn a_wrong_value_of_a_stage_is_seen_in_the_pipeline() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong-stages");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut seen = 0;
+    for (name, path) in [
+        ("vs-branchy", &["GENERIC[0]"][..]),
+        ("gs-invocations", &["streams", "0"]),
+        ("tcs-basic", &["patch", "PATCH[1]"]),
+        ("tes-quads", &["GENERIC[0]"]),
+        ("fs-derivatives", &["COLOR[0]"]),
+    ] {
+        let folder_of = root.join("tgsi/graphics");
+        let text =
+            std::fs::read_to_string(folder_of.join(format!("{name}.json"))).expect("part of the project");
+        let mut fixture: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let mut at = &mut fixture["tests"][0]["expect"];
+        for key in path {
+            at = &mut at[*key];
+        }
+        let first = first_number(at).unwrap_or_else(|| panic!("{name} has no number in {path:?}"));
+        *first = serde_json::json!(first.as_f64().unwrap_or_default() + 1000.0);
+        std::fs::write(folder.join(format!("{name}.json")), fixture.to_string()).expect("written");
+        let source = fixture["source"].as_str().expect("a source");
+        std::fs::copy(folder_of.join(source), folder.join(source)).expect("copied");
+        let file = folder.join(format!("{name}.json")).display().to_string();
+        for chip in ["gf100", "gk104", "gk110"] {
+            let (code, out, _) = nvir(&["test", "--device", "virtual", "-t", chip, &file]);
+            assert!(
+                code == Some(1) && out.contains("FAILED") && out.contains("1 of "),
+                "{name} {chip}: {out}"
+            );
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 15);
+}
+
+fn first_number(tree: &mut serde_json::Value) -> Option<&mut serde_json::Value> {
+    use serde_json::Value;
+    match tree {
+        Value::Number(_) => Some(tree),
+        Value::Array(all) => all.iter_mut().find_map(first_number),
+        Value::Object(all) => all.values_mut().find_map(first_number),
+        _ => None,
+    }
 }
 
 #[test]

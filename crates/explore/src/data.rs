@@ -162,6 +162,7 @@ fn side(shared: &mut Shared, s: &Side, code: &Code) -> Value {
         "remarks": remarks,
         "sass": sass(shared, at, s, code),
         "counts": s.counts.as_ref().map(|c| json!({"test": c.test, "outcome": c.outcome})),
+        "warp": s.warp,
         "error": s.error.as_ref().map(Found::lines),
     })
 }

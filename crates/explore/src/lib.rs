@@ -10,6 +10,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `side` | one compile, or one kernel of machine code |
+//! | `warp` | the steps of one warp of a fixture's test |
 //! | `code` | what is known of machine code: blocks, what is alive, issue |
 //! | `data` | the JSON in the page |
 //! | `page` | the page around it, whose parts are in `body.html`, `page.css` and `*.js`, as a file or served |
@@ -22,8 +23,10 @@ mod code;
 mod data;
 mod page;
 mod side;
+mod warp;
 
 pub use page::Server;
+pub use warp::WarpId;
 
 use nvir::asm::file::Form;
 use nvir::compiler::StageOptions;
@@ -46,6 +49,8 @@ pub struct Subject {
     pub entry: Option<String>,
     /// The fixture's test that is run for its counts; none: the first.
     pub test: Option<String>,
+    /// The warp of the test's last launch whose steps are shown; none: the first of the first block.
+    pub warp: Option<WarpId>,
     /// What text the input is, where its name does not show it.
     pub language: Option<Language>,
     /// What machine code the input is, where its contents do not show it.
@@ -67,6 +72,7 @@ impl Subject {
             level: OptLevel::O3,
             entry: None,
             test: None,
+            warp: None,
             language: None,
             form: None,
             max_gprs: None,

@@ -13,6 +13,8 @@ const KEYS = [
   ["+ \u2212", "the graph larger, smaller"],
   ["r", "live ranges of registers"],
   ["m", "remarks: what was not done, and why"],
+  ["s", "steps of a warp of the test"],
+  [", .", "a step back, a step on"],
   ["1 \u2026 4", "hide or show a column"],
   ["d", "dark or light"],
   ["Esc", "let go: selection, search, panels"],
@@ -31,6 +33,7 @@ class Page {
     this.side = 0;
     this.step = 0;
     this.source = 0;
+    this.stepper = null;
     this.remarks = new Map();
     for (const side of sides) {
       side.most = Math.max(1, ...chunkMax(side.code.alive));
@@ -319,6 +322,7 @@ class Page {
     on("toggle-graph", () => this.toggleGraph());
     on("toggle-ranges", () => this.toggleRanges());
     on("toggle-remarks", () => this.toggleRemarks());
+    on("toggle-steps", () => this.toggleSteps());
     on("toggle-dark", () => this.toggleDark());
     on("toggle-help", () => this.help());
     const help = $("help");
@@ -331,6 +335,7 @@ class Page {
     document.addEventListener("keydown", (e) => this.key(e));
     this.stored("theme", (t) => { document.documentElement.dataset.theme = t; });
     if (!this.remarks.size) $("toggle-remarks").disabled = true;
+    if (!sides.some((s) => s.data.warp)) $("toggle-steps").disabled = true;
     if (!this.codeLists.length) { $("toggle-graph").disabled = true; $("toggle-ranges").disabled = true; }
   }
 
@@ -387,6 +392,26 @@ class Page {
           box.append(b);
         }
       }
+    }
+    this.redraw();
+  }
+
+  // Shows the steps of a warp; the machine code goes along.
+  toggleSteps() {
+    const box = $("warp");
+    box.hidden = !box.hidden;
+    $("toggle-steps").classList.toggle("on", !box.hidden);
+    if (box.hidden) {
+      this.stepper = null;
+    } else {
+      const side = sides.find((s) => s.data.warp);
+      const go = (pc) => {
+        const n = side.code.pc.indexOf(pc);
+        if (n >= 0) this.showCode(side, n);
+      };
+      this.stepper = new Steps({ close: () => this.toggleSteps(), stepped: go }, side.data.warp.found, side.data.warp.title);
+      box.replaceChildren(this.stepper.element);
+      this.stepper.go(0);
     }
     this.redraw();
   }
@@ -474,6 +499,8 @@ class Page {
       x: () => this.differences(true), X: () => this.differences(false),
       c: () => !$("toggle-graph").disabled && this.toggleGraph(), r: () => !$("toggle-ranges").disabled && this.toggleRanges(),
       m: () => !$("toggle-remarks").disabled && this.toggleRemarks(),
+      s: () => !$("toggle-steps").disabled && this.toggleSteps(),
+      ",": () => this.stepper && this.stepper.go(this.stepper.at - 1), ".": () => this.stepper && this.stepper.go(this.stepper.at + 1),
       d: () => this.toggleDark(), "?": () => this.help(),
       "+": () => this.graph.setZoom(this.graph.zoom * 1.25), "-": () => this.graph.setZoom(this.graph.zoom / 1.25),
       Escape: () => this.letGo(),
@@ -493,6 +520,7 @@ class Page {
   letGo() {
     if (!$("graph").hidden) this.toggleGraph();
     else if (!$("remarks").hidden) this.toggleRemarks();
+    else if (!$("warp").hidden) this.toggleSteps();
     else {
       this.pinned = null;
       this.hovered = null;

@@ -1,13 +1,18 @@
 //! The page around its data, as a file or served.
 
 use crate::{Page, data};
-use nvir_page::{Parts, Served, Site, html};
+use nvir_page::{Parts, STEPS, Served, Site, html};
 use serde_json::Value;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-const SCRIPTS: [&str; 4] =
-    [include_str!("model.js"), include_str!("list.js"), include_str!("graph.js"), include_str!("page.js")];
+const SCRIPTS: [&str; 5] = [
+    STEPS,
+    include_str!("model.js"),
+    include_str!("list.js"),
+    include_str!("graph.js"),
+    include_str!("page.js"),
+];
 
 /// The whole page.
 pub(crate) fn whole(data: &Value, nonce: Option<&str>) -> String {

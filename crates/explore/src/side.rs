@@ -1,6 +1,6 @@
 //! One side of the page: a compile with its steps, or a kernel of machine code.
 
-use crate::{Failed, Found, Subject};
+use crate::{Failed, Found, Subject, warp};
 use nvir::asm::file::{self, Texts, Wrong};
 use nvir::compiler::{CompileError, Options};
 use nvir::emu::Profile;
@@ -10,6 +10,7 @@ use nvir::remark::Remark;
 use nvir::{Chip, Compiler, Language, Observer, OptLevel, Shader, Source, input};
 use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir_fixture::{Fixture, kernel};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A text that was compiled.
@@ -46,6 +47,8 @@ pub(crate) struct Side {
     /// The machine code.
     pub(crate) kernel: Kernel,
     pub(crate) counts: Option<Counts>,
+    /// The steps of a warp, with what it is.
+    pub(crate) warp: Option<Value>,
     /// Why there is no code.
     pub(crate) error: Option<Found>,
 }
@@ -86,6 +89,7 @@ impl Side {
             shader: None,
             kernel: Kernel::default(),
             counts: None,
+            warp: None,
             error: None,
         }
     }
@@ -198,6 +202,11 @@ impl Side {
         }
         if side.error.is_none() && entry == last {
             let name = test.name.clone();
+            let which = asked.warp.unwrap_or_default();
+            side.warp = warp::steps(&loaded, &name, chip, &settings, which);
+            if let (Some(which), None) = (asked.warp, &side.warp) {
+                return Err(Failed::Usage(format!("the last launch of test `{name}` has no {which}")));
+            }
             let reports = loaded.run(chip, Some(&name), &settings, &mut None, |_, _| ());
             if let Some(r) = reports.into_iter().next()
                 && let Some(profile) = r.stats.profile

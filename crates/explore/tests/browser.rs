@@ -68,6 +68,34 @@ fn lines_light_up_what_they_became() {
 }
 
 #[test]
+fn a_warp_is_stepped_through() {
+    let Some(mut t) = page("warp", &about("nir-fixtures/bfs_step.json")) else { return };
+    t.key("s");
+    let label = "document.querySelector('#warp output').textContent";
+    let count = t.number("sides[0].data.warp.found.steps.length");
+    assert_eq!(t.eval(label), json!(format!("1 of {count}")));
+    t.key(".");
+    t.key(".");
+    assert_eq!(t.eval(label), json!(format!("3 of {count}")));
+    // The machine code goes along.
+    let same = "sides[0].code.pc[nvirPage.codeLists[0].rows.order[nvirPage.codeLists[0].cursor]] === nvirPage.stepper.found.steps[2][0]";
+    assert_eq!(t.eval(same), json!(true));
+    t.key(",");
+    assert_eq!(t.eval(label), json!(format!("2 of {count}")));
+    // A load, of another thread.
+    t.eval(
+        "(() => { const s = nvirPage.stepper; s.go(s.found.steps.findIndex((x) => x[5] && x[5][0] === 'global'));
+           const lane = document.querySelector('#warp input[type=number]'); lane.value = 7; lane.oninput(); })()",
+    );
+    let said = t.eval("document.querySelector('#warp .state').textContent");
+    assert!(said.as_str().is_some_and(|s| s.contains("of global memory at 0x")), "{said}");
+    t.picture("warp");
+    t.key("Escape");
+    assert_eq!(t.eval("document.getElementById('warp').hidden"), json!(true));
+    t.without_errors();
+}
+
+#[test]
 fn the_graph_and_live_ranges_are_drawn() {
     let Some(mut t) = page("graph", &about("nir-fixtures/bfs_step.json")) else { return };
     t.click("#toggle-graph");

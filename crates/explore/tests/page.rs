@@ -176,6 +176,40 @@ fn a_fixture_has_counts() {
 }
 
 #[test]
+fn a_fixture_has_the_steps_of_a_warp() {
+    let file = "nir-fixtures/bfs_step.json";
+    let d = shown(&page(subject(file)));
+    let side = &d["sides"][0];
+    assert_eq!(side["warp"]["title"], "warp 0 of block (0, 0, 0)");
+    let found = &side["warp"]["found"];
+    assert_eq!((&found["lanes"], &found["cut"]), (&json!(32), &json!(false)));
+    let steps = found["steps"].as_array().expect("steps");
+    // It begins and ends as the code does, and each instruction is one of the code's.
+    let pcs = numbers(&side["sass"]["pc"]);
+    let at: Vec<i64> = steps.iter().map(|s| s[0].as_i64().expect("an address")).collect();
+    assert!(at.len() > 10 && at[0] == pcs[0] && at.iter().all(|pc| pcs.contains(pc)));
+    let listing = found["program"].as_array().expect("texts");
+    let text = |pc: i64| listing.iter().find(|l| l[0] == pc).and_then(|l| l[1].as_str()).expect("its text");
+    assert!(text(*at.last().expect("a step")).contains("EXIT"));
+    // A load of global memory says where it reads, and what it loads is what it writes.
+    let load = steps.iter().find(|s| s[5][0] == "global" && s[5][1] == false).expect("a load");
+    assert!(text(load[0].as_i64().expect("an address")).contains("LD"), "{load}");
+    assert_eq!(load[5][2], 4);
+    assert!(load[5][3].is_array() || load[5][3].as_str().is_some_and(|a| a.starts_with("0x")), "{load}");
+    assert_eq!(load[2].as_array().map(Vec::len), Some(1));
+    // Another warp, and one that is not there.
+    let of = |warp: &str| page(Subject { warp: Some(warp.parse().expect("a warp")), ..subject(file) });
+    let other = shown(&of("0:1"));
+    assert_eq!(other["sides"][0]["warp"]["title"], "warp 1 of block (0, 0, 0)");
+    let wrong = of("9999").html().expect_err("no such block");
+    assert!(matches!(wrong, Failed::Usage(why) if why.ends_with("has no warp 0 of block (9999, 0, 0)")));
+    // Threads of a graphics stage, too; a program alone has none.
+    let d = shown(&page(subject("tgsi/graphics/fs-derivatives.json")));
+    assert!(d["sides"][0]["warp"]["found"]["steps"].as_array().expect("steps").len() > 3);
+    assert_eq!(shown(&page(subject(BFS)))["sides"][0]["warp"], Value::Null);
+}
+
+#[test]
 fn two_sides_are_aligned() {
     let d = shown(&Page { against: Some("gk104,-O1".parse().expect("options")), ..page(subject(BFS)) });
     assert_eq!(d["sides"][0]["title"], "gk110 -O3");

@@ -263,14 +263,7 @@ impl Listed {
         json!({
             "stage": self.stage.name(),
             "address": format!("{:#x}", self.address),
-            "lines": listing(&self.program),
+            "lines": nvir_page::steps::listing(&self.program),
         })
     }
-}
-
-/// Address and text of all instructions.
-pub(crate) fn listing(program: &Program) -> Vec<Value> {
-    let words = program.code().flat_map(|(at, words)| (at..).step_by(8).zip(words));
-    let there = words.filter(|(pc, _)| program.instruction(*pc).is_some());
-    there.map(|(pc, _)| json!([pc, program.text(pc)])).collect()
 }

@@ -16,43 +16,6 @@ function wordsOf(base64) {
   return new Uint32Array(bytes.buffer, 0, bytes.length >> 2);
 }
 
-const word = new Uint32Array(1);
-const float = new Float32Array(word.buffer);
-
-function asFloat(bits) {
-  word[0] = bits;
-  return float[0];
-}
-
-// A float as people read it; what is no number in its own words.
-function floatText(bits) {
-  const v = asFloat(bits);
-  if (Number.isNaN(v)) return "NaN";
-  if (!Number.isFinite(v)) return v > 0 ? "inf" : "-inf";
-  if (v === 0) return Object.is(v, -0) ? "-0" : "0";
-  const size = Math.abs(v);
-  if (size >= 1e6 || size < 1e-4) return v.toExponential(4);
-  return String(Number(v.toPrecision(7)));
-}
-
-const hex = (bits) => "0x" + (bits >>> 0).toString(16).padStart(8, "0");
-
-// Whether bits are more likely an integer than a float.
-function looksInteger(bits) {
-  const exponent = bits >>> 23 & 0xff;
-  return bits !== 0 && (exponent < 64 || (bits >>> 0) > 0xffffff00);
-}
-
-const guess = (bits) => looksInteger(bits) ? String(bits | 0) : floatText(bits);
-
-// An element with text, and what is inside of it.
-function make(tag, className, ...inside) {
-  const e = document.createElement(tag);
-  if (className) e.className = className;
-  e.append(...inside.filter((x) => x !== null && x !== undefined));
-  return e;
-}
-
 // A channel of a colour format's texel: floats, but of integers.
 function channelText(format, bits) {
   if (/_uint/.test(format)) return String(bits >>> 0);

@@ -1,10 +1,15 @@
 //! The page around its data, whose parts are in `body.html`, `page.css` and `*.js`.
 
-use nvir_page::{Parts, html};
+use nvir_page::{Parts, STEPS, html};
 use serde_json::Value;
 
-const SCRIPTS: [&str; 4] =
-    [include_str!("data.js"), include_str!("view.js"), include_str!("panels.js"), include_str!("page.js")];
+const SCRIPTS: [&str; 5] = [
+    STEPS,
+    include_str!("data.js"),
+    include_str!("view.js"),
+    include_str!("panels.js"),
+    include_str!("page.js"),
+];
 
 /// The whole page.
 pub(crate) fn whole(data: &Value, nonce: Option<&str>) -> String {

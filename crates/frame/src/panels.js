@@ -1,22 +1,5 @@
 // What is told beside the picture: state, vertices, programs, registers, the history of a pixel, the steps of a thread.
 
-function tableOf(heads, rows) {
-  const table = make("table");
-  const line = (cells, tag) => {
-    const tr = make("tr");
-    for (const cell of cells) {
-      const td = cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell : make(tag, "", cell);
-      tr.append(td);
-    }
-    return tr;
-  };
-  if (heads) table.append(line(heads, "th"));
-  for (const row of rows) table.append(row instanceof Element ? row : line(row, "td"));
-  return table;
-}
-
-const note = (text) => make("p", "note", text);
-
 // State of a draw, with what is not as at the draw before.
 function statePanel(command, before) {
   const old = new Map((before ? before.state : []).map(([g, n, v]) => [g + "\n" + n, v]));
@@ -179,85 +162,4 @@ function fragmentBox(f, page) {
   }
   const lines = rows.map((r) => Array.isArray(r) ? r : [`in ${r.base}`, make("span", "", ...list(numbers(r.bits)))]);
   return make("div", "fragment" + (index === page.index ? " on" : ""), head, tableOf(null, lines));
-}
-
-// The steps of a thread, forwards and backwards.
-class Steps {
-  constructor(page, found, title) {
-    this.found = found;
-    this.title = title;
-    this.at = 0;
-    this.text = new Map(found.program);
-    this.element = make("div");
-    this.build(page);
-  }
-
-  build(page) {
-    const { steps } = this.found;
-    this.slider = make("input");
-    Object.assign(this.slider, { type: "range", min: 0, max: Math.max(0, steps.length - 1), value: 0 });
-    this.slider.setAttribute("aria-label", "Step");
-    this.slider.oninput = () => this.go(Number(this.slider.value));
-    const button = (text, title, by) => {
-      const b = make("button", "", text);
-      b.title = title;
-      b.onclick = () => this.go(this.at + by);
-      return b;
-    };
-    this.label = make("output");
-    const close = make("button", "", "Close");
-    close.onclick = () => page.close();
-    const bar = make("div", "bar", close, button("\u25c0", "Back (,)", -1), button("\u25b6", "On (.)", 1), this.slider, this.label);
-    this.code = make("div", "code");
-    this.lines = steps.map(([pc, mask], n) => {
-      const line = make("div", "", `${pc.toString(16).padStart(4, "0")}  ${this.text.get(pc) || ""}`);
-      line.title = `threads ${mask}`;
-      line.onclick = () => this.go(n);
-      return line;
-    });
-    this.code.append(...this.lines);
-    this.state = make("div", "state");
-    this.element.append(make("h3", "", `Steps of the ${this.title}`),
-      this.found.cut ? note("Cut off: there are more.") : "", make("div", "steps", bar, this.code, this.state));
-    this.go(0);
-  }
-
-  // Registers and predicates before step n.
-  values(n) {
-    const registers = this.found.start.registers.slice(), predicates = this.found.start.predicates.slice();
-    for (const [, , written, set] of this.found.steps.slice(0, n)) {
-      for (const [r, v] of written) registers[r] = v;
-      for (const [p, v] of set) predicates[p] = v;
-    }
-    return { registers, predicates };
-  }
-
-  go(n) {
-    const { steps } = this.found;
-    this.at = Math.min(Math.max(0, n), steps.length - 1);
-    this.slider.value = this.at;
-    this.label.textContent = `${this.at + 1} of ${steps.length}`;
-    this.lines.forEach((line, i) => line.className = i === this.at ? "on" : "");
-    if (this.lines[this.at]) this.lines[this.at].scrollIntoView({ block: "nearest" });
-    const step = steps[this.at] || [0, "", [], [], 0];
-    const { registers, predicates } = this.values(this.at);
-    const text = this.text.get(step[0]) || "";
-    const named = new Set([...text.matchAll(/\bR(\d+)\b/g)].map((m) => Number(m[1])));
-    const writes = new Map(step[2]);
-    const row = (name, value, after, on) => make("tr", on ? "on" : "", make("td", "", name), value, make("td", "num", after));
-    const cell = (bits) => {
-      const td = make("td", "num" + (guess(bits) === "NaN" ? " bad" : ""), guess(bits));
-      td.title = hex(bits);
-      return td;
-    };
-    const seen = registers.map((_, r) => r).filter((r) => registers[r] !== 0 || named.has(r) || writes.has(r));
-    const rows = seen.map((r) => row(`R${r}`, cell(registers[r]), writes.has(r) ? `\u2192 ${guess(writes.get(r))}` : "", named.has(r)));
-    const sets = new Map(step[3]);
-    predicates.forEach((p, n) => {
-      if (p || sets.has(n) || text.includes(`P${n}`)) rows.push(row(`P${n}`, make("td", "num", p ? "true" : "false"),
-        sets.has(n) ? `\u2192 ${sets.get(n) ? "true" : "false"}` : "", text.includes(`P${n}`)));
-    });
-    this.state.replaceChildren(note(`threads that run ${step[1]}, divergence stack ${step[4]} deep`),
-      tableOf(["", make("th", "num", "before"), make("th", "num", "it writes")], rows));
-  }
 }

@@ -1,12 +1,12 @@
 //! The steps of one thread: each instruction of its warp with what it writes there.
 
-use crate::collect::listing;
 use crate::{Frame, Shared};
 use nvir_base::stage::Stage;
-use nvir_emu::FaultKind;
+use nvir_emu::engine::steps::Recorder;
 use nvir_emu::engine::{Code, Cx, Engine, Exec, SingleSteps, Trap, Warp, Yield};
+use nvir_emu::{FaultKind, Program};
 use nvir_vgpu::watch::{Done, Seen, Thread, Wanted, Watch};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,11 +31,8 @@ struct State {
     launches: u32,
     /// The launch that is looked for is the one that runs.
     is_here: bool,
-    /// The instruction before: its address, and the mask it ran with.
-    before: Option<(u32, u32)>,
-    start: Option<Value>,
-    program: Vec<Value>,
-    steps: Vec<Value>,
+    seen: Recorder,
+    program: Option<Program>,
     cut: bool,
 }
 
@@ -97,56 +94,15 @@ impl Exec for Stepping {
         let mut state = self.follower.state.lock();
         // A stage's warp is a block of its grid.
         let is_here = state.is_here && cx.block()[0] == which.thread.warp;
-        if state.start.is_some() && !is_here || state.steps.len() >= MAX_STEPS {
-            state.cut = state.steps.len() >= MAX_STEPS;
+        if state.program.is_some() && !is_here || state.seen.len() >= MAX_STEPS {
+            state.cut = state.seen.len() >= MAX_STEPS;
             return Err(Trap::new(FaultKind::Trap, 0, "the thread has been seen"));
         }
         if end == Yield::Step && is_here {
-            state.look(cx, warp, which.thread.lane as usize);
+            state.program.get_or_insert_with(|| cx.program().clone());
+            state.seen.look(cx, warp);
         }
         Ok(end)
-    }
-}
-
-impl State {
-    /// Tells what the instruction before has written, and begins the one that comes.
-    fn look(&mut self, cx: &Cx<'_>, warp: &Warp, lane: usize) {
-        let program = cx.program();
-        if program.is_scheduling_word(warp.pc) {
-            return;
-        }
-        if self.start.is_none() {
-            self.program = listing(program);
-            let registers = warp.regs.iter().map(|row| row.0[lane]);
-            self.start = Some(json!({
-                "registers": registers.collect::<Vec<_>>(),
-                "predicates": (0..7).map(|p| warp.preds[p] >> lane & 1).collect::<Vec<_>>(),
-            }));
-        }
-        if let Some((pc, mask)) = self.before.replace((warp.pc, warp.active)) {
-            self.wrote(cx, warp, (pc, mask), lane);
-        }
-    }
-
-    fn wrote(&mut self, cx: &Cx<'_>, warp: &Warp, (pc, mask): (u32, u32), lane: usize) {
-        let code = cx.code();
-        let runs = mask >> lane & 1 != 0;
-        let inst = code.index(pc).and_then(|at| code.instructions().get(at)).filter(|_| runs);
-        let written = inst.iter().flat_map(|i| &i.writes).flat_map(|&(first, n)| {
-            (usize::from(first)..usize::from(first) + usize::from(n))
-                .filter_map(|r| Some(json!([r, warp.regs.get(r)?.0[lane]])))
-        });
-        let written: Vec<Value> = written.collect();
-        let predicates = inst.map_or(0, |i| i.pred_writes);
-        let predicates = (0..7).filter(|p| predicates >> p & 1 != 0);
-        let predicates = predicates.map(|p| json!([p, warp.preds[p] >> lane & 1]));
-        self.steps.push(json!([
-            pc,
-            format!("{mask:08x}"),
-            written,
-            predicates.collect::<Vec<_>>(),
-            warp.stack.len(),
-        ]));
     }
 }
 
@@ -155,21 +111,12 @@ pub(crate) fn of(frame: &Frame, which: Which) -> Result<Value, String> {
     let follower = Follower { which: Arc::new(which), state: Shared::default() };
     // An engine lives as long as the process; one is made for each thread that somebody looks at.
     let engine: &'static Follower = Box::leak(Box::new(follower.clone()));
+    let lane = follower.which.thread.lane as usize;
     frame.replay(follower.clone(), Some(engine), &mut |_| {})?;
     let mut state = follower.state.lock();
-    let Some(start) = state.start.take() else {
+    let Some(program) = state.program.take() else {
         return Err("there is no such thread".into());
     };
-    // Behind the last there is nothing to see.
-    if let Some((pc, mask)) = state.before.take() {
-        let depth = 0;
-        let nothing: [u32; 0] = [];
-        state.steps.push(json!([pc, format!("{mask:08x}"), nothing, nothing, depth]));
-    }
-    Ok(json!({
-        "start": start,
-        "program": std::mem::take(&mut state.program),
-        "steps": std::mem::take(&mut state.steps),
-        "cut": state.cut,
-    }))
+    let seen = state.seen.finish();
+    Ok(nvir_page::steps::of_thread(&seen, &program, lane, state.cut))
 }

@@ -9,6 +9,10 @@
 pub mod browser;
 mod html;
 mod serve;
+pub mod steps;
 
 pub use html::{Parts, html};
 pub use serve::{Served, Server, Site};
+
+/// The script that shows [`steps`]: a class `Steps`, and how words are read.
+pub const STEPS: &str = include_str!("steps.js");

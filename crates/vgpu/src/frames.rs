@@ -13,6 +13,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Who is told of frames.
 pub type OnFrame = Box<dyn FnMut(&Frame) + Send>;
@@ -190,11 +191,27 @@ impl Drawn {
         let samples = 1 << (self.grid.0 + self.grid.1);
         let pixels = (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y)));
         let places = pixels.flat_map(|(x, y)| (0..samples).map(move |n| surface.sample(x, y, n) as u32));
-        let places: Vec<u32> = places.collect();
+        let mut places: Vec<(u32, u32)> = places.zip(0..).collect();
+        places.sort_unstable();
+        let chunk = |place: u32| place as usize / CHUNK_BYTES;
+        let (first, last) = (chunk(places.first()?.0), chunk(places.last()?.0));
+        let starts = (first..=last + 1).map(|k| places.partition_point(|p| chunk(p.0) < k)).collect();
         let words = self.bytes().div_ceil(4);
         let texels = vec![0; places.len() * words];
-        let mut layer =
-            Layer { number, size, format: self.format, samples: samples as usize, words, places, texels };
+        let memory = vec![0; (last + 1 - first) * CHUNK_WORDS];
+        let samples = samples as usize;
+        let mut layer = Layer {
+            number,
+            size,
+            format: self.format,
+            samples,
+            words,
+            places,
+            first,
+            starts,
+            memory,
+            texels,
+        };
         layer.read(&surface);
         Some(layer)
     }
@@ -309,32 +326,44 @@ pub struct Layer {
     samples: usize,
     /// Words of a texel.
     words: usize,
-    /// Where the texels lie, in bytes: of all pixels, row by row as in memory, all samples of each.
-    places: Vec<u32>,
-    /// Their words, in the same order.
+    /// Where texels lie, in bytes, with their numbers: of all pixels, row by row as in memory, all samples of each.
+    places: Vec<(u32, u32)>,
+    /// The first chunk of memory with a texel.
+    first: usize,
+    /// Of each chunk from there on, the first of its places.
+    starts: Vec<usize>,
+    /// The words of the chunks.
+    memory: Vec<u32>,
+    /// The words of the texels by their numbers.
     texels: Vec<u32>,
 }
 
+/// Memory that is compared at once: no texel lies in two.
+const CHUNK_BYTES: usize = 512;
+const CHUNK_WORDS: usize = CHUNK_BYTES / 4;
+
 impl Layer {
-    /// Reads all texels. The pixels that are not as before.
+    /// Reads the texels of memory that is not as before. The pixels that are not as before.
     fn read(&mut self, surface: &Surface<'_>) -> Option<[u32; 4]> {
-        let row = self.size[0] as usize * self.samples;
         let mut changed: Option<[u32; 4]> = None;
-        let rows = self.places.chunks(row).zip(self.texels.chunks_mut(row * self.words));
-        for (y, (places, texels)) in (0..).zip(rows) {
-            // The first and the last texel of the row that differ.
-            let mut ends: Option<[usize; 2]> = None;
-            for (n, (&place, texel)) in places.iter().zip(texels.chunks_exact_mut(self.words)).enumerate() {
-                let raw = surface.load(place as usize);
-                // A call for each would take longer than all else.
-                if texel.iter().zip(&raw).any(|(old, new)| old != new) {
-                    texel.copy_from_slice(&raw[..self.words]);
-                    ends = Some([ends.map_or(n, |e| e[0]), n]);
-                }
+        for (n, old) in self.memory.chunks_exact_mut(CHUNK_WORDS).enumerate() {
+            let new = surface.words((self.first + n) * CHUNK_WORDS, CHUNK_WORDS);
+            // All words, since a branch for each takes longer.
+            if old.iter().zip(new).fold(0, |all, (old, new)| all | (old ^ new.load(Relaxed))) == 0 {
+                continue;
             }
-            if let Some([first, last]) = ends.map(|e| e.map(|n| (n / self.samples) as u32)) {
-                let [x0, y0, x1, _] = changed.unwrap_or([first, y, 0, 0]);
-                changed = Some([x0.min(first), y0, x1.max(last + 1), y + 1]);
+            old.iter_mut().zip(new).for_each(|(old, new)| *old = new.load(Relaxed));
+            for &(place, number) in &self.places[self.starts[n]..self.starts[n + 1]] {
+                let texel = &mut self.texels[number as usize * self.words..][..self.words];
+                let raw = surface.load(place as usize);
+                if *texel == raw[..self.words] {
+                    continue;
+                }
+                texel.copy_from_slice(&raw[..self.words]);
+                let pixel = number / self.samples as u32;
+                let (x, y) = (pixel % self.size[0], pixel / self.size[0]);
+                let [x0, y0, x1, y1] = changed.unwrap_or([x, y, x, y]);
+                changed = Some([x0.min(x), y0.min(y), x1.max(x + 1), y1.max(y + 1)]);
             }
         }
         changed

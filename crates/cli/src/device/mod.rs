@@ -1,6 +1,7 @@
 //! Fixtures through the driver: `--device virtual` or a render node; and `nvir devices`.
 
 mod scene;
+mod stage;
 
 use crate::out::outln;
 use crate::output;
@@ -19,6 +20,7 @@ use nvir_fixture::run::Loaded;
 use nvir_fixture::sanitize;
 use nvir_fixture::scene::ScenePass;
 use nvir_fixture::scene::format::Counter;
+use nvir_fixture::stage::StageRun;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -156,6 +158,34 @@ impl OnDevice {
         setup.textures.iter().map(|(&n, (image, how))| Ok((n, self.part(image)?, *how))).collect()
     }
 
+    /// What is bound to a graphics stage, as the driver has it.
+    fn given(&self, setup: &Bindings) -> Result<nvir_driver::Bindings, String> {
+        if !setup.bindless_images.is_empty() {
+            return Err("graphics stages have no images by handle".into());
+        }
+        let mut context = self.context.borrow_mut();
+        let uniforms = match &setup.uniforms {
+            None => Vec::new(),
+            Some(r) => context.read(&self.range(r)?).map_err(text)?,
+        };
+        // Tests put buffers where programs must bear them; constant banks begin at multiples of 256 bytes.
+        let mut uniform_blocks = self.slices(&setup.uniform_blocks)?;
+        for (_, block) in uniform_blocks.iter_mut().filter(|(_, b)| !b.address().is_multiple_of(256)) {
+            let bytes = context.read(block).map_err(text)?;
+            let copy = context.buffer(block.bytes.max(1)).map_err(text)?.slice(0, block.bytes);
+            context.write(&copy, &bytes).map_err(text)?;
+            *block = copy;
+        }
+        Ok(nvir_driver::Bindings {
+            uniforms,
+            uniform_blocks,
+            buffers: self.slices(&setup.buffers)?,
+            images: self.parts(&setup.images)?,
+            textures: self.textures(setup)?,
+            framebuffer: setup.framebuffer.as_ref().map(|f| self.part(f)).transpose()?,
+        })
+    }
+
     fn run(&self, shader: &nvir::Shader, setup: &Bindings) -> Result<Vec<Finding>, LaunchError> {
         let bind = || -> Result<_, String> {
             Ok((
@@ -197,6 +227,7 @@ impl OnDevice {
 fn failed(e: Error) -> LaunchError {
     match e {
         Error::Lost(why) => LaunchError::Lost(why),
+        Error::Unsupported(why) => LaunchError::Unseen(why),
         e => LaunchError::Setup(e.to_string()),
     }
 }
@@ -275,6 +306,14 @@ impl Backend for OnDevice {
 
     fn draw(&mut self, pass: &ScenePass<'_>) -> Result<BTreeMap<Counter, u64>, LaunchError> {
         self.draw_pass(pass)
+    }
+
+    fn stage(
+        &mut self,
+        run: &StageRun<'_>,
+        _options: &mut emu::Options<'_>,
+    ) -> Result<(emu::stage::Output, emu::Stats), LaunchError> {
+        Ok((self.run_stage(run)?, emu::Stats::default()))
     }
 
     fn upload(&mut self, image: &emu::Image, texels: &[u8]) -> Result<(), String> {

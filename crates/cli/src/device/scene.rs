@@ -117,23 +117,7 @@ impl OnDevice {
                 instances: draw.instances.unwrap_or(1),
             },
         };
-        let bind = |(stage, b): &(Stage, Bindings)| {
-            let uniforms = match &b.uniforms {
-                None => Vec::new(),
-                Some(r) => {
-                    let slice = self.range(r)?;
-                    self.context.borrow_mut().read(&slice).map_err(|e| e.to_string())?
-                }
-            };
-            let given = driver::Bindings {
-                uniforms,
-                uniform_blocks: self.slices(&b.uniform_blocks)?,
-                buffers: self.slices(&b.buffers)?,
-                images: self.parts(&b.images)?,
-                textures: self.textures(b)?,
-            };
-            Ok((*stage, given))
-        };
+        let bind = |(stage, b): &(Stage, Bindings)| Ok((*stage, self.given(b)?));
         Ok(Prepared {
             pipeline,
             count,
@@ -180,6 +164,7 @@ fn draw(
             bindings: p.bindings,
             clip_planes: said.clip_planes.clone(),
             feedback: p.feedback,
+            number: 0,
         })?;
     }
     queries.iter().try_for_each(|(_, query)| render.end(query))

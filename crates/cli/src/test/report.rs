@@ -64,6 +64,10 @@ pub(super) fn lines(ran: &[Ran], quiet: bool) -> String {
                 for c in cases {
                     match &c.report.outcome {
                         Outcome::Passed if !quiet => text += &format!("ok {}\n", visible(&c.name)),
+                        // Those of a chip that the fixture leaves out say nothing.
+                        Outcome::Skipped(why) if !quiet && !why.is_empty() => {
+                            text += &format!("skipped {}: {}\n", visible(&c.name), one_line(why))
+                        }
                         Outcome::Failed(why) => {
                             text += &format!("FAILED {}: {}\n", visible(&c.name), one_line(why))
                         }

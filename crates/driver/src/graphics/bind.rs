@@ -33,6 +33,9 @@ pub struct Bindings {
     pub images: Vec<(u32, Image)>,
     /// Textures with their samplers.
     pub textures: Vec<(u32, Image, Sampler)>,
+    /// What a fragment program reads as its framebuffer, which usually is the first colour target: what draws before left
+    /// there. Kepler only.
+    pub framebuffer: Option<Image>,
 }
 
 /// What the driver's bank of a stage says of a draw.
@@ -85,7 +88,13 @@ impl Context {
                 sampler::sampler(self.chip, how),
             ));
         }
-        let numbers = self.entries(&wanted)?;
+        if let Some(image) = &b.framebuffer {
+            self.using(&image.shared);
+            let how = Sampler::default();
+            wanted.push((sampler::texture(image.layout(), false)?, sampler::sampler(self.chip, &how)));
+        }
+        let mut numbers = self.entries(&wanted)?;
+        let framebuffer = b.framebuffer.as_ref().and_then(|_| numbers.pop());
         let textures: Vec<(u32, [u32; 2])> = b.textures.iter().map(|t| t.0).zip(numbers).collect();
         let words = match stage {
             Stage::Fragment => {
@@ -102,7 +111,7 @@ impl Context {
             graphics: Some(constants::Graphics {
                 clip_planes: draw.clip_planes.to_vec(),
                 draw: words,
-                framebuffer: None,
+                framebuffer: framebuffer.map(|[t, s]| texture_handle(t, s)),
             }),
             ..Constants::default()
         };

@@ -68,6 +68,8 @@ pub struct Draw<'a> {
     pub clip_planes: Vec<[f32; 4]>,
     /// Buffers of transform feedback, one for each of the pipeline's, written from their beginning.
     pub feedback: Vec<Slice>,
+    /// Which it is of several: what programs read as the number of the draw.
+    pub number: u32,
 }
 
 impl<'a> Draw<'a> {
@@ -81,6 +83,7 @@ impl<'a> Draw<'a> {
             bindings: Vec::new(),
             clip_planes: Vec::new(),
             feedback: Vec::new(),
+            number: 0,
         }
     }
 }
@@ -119,7 +122,7 @@ impl Render<'_> {
         }
         let base = if draw.indices.is_some() { n.base } else { n.first as i32 };
         let constants = DrawConstants {
-            vertex: [base as u32, n.first_instance, 0],
+            vertex: [base as u32, n.first_instance, draw.number],
             samples: self.extent.samples,
             clip_planes: &draw.clip_planes,
         };

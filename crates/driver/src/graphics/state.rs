@@ -10,6 +10,7 @@ use crate::commands::Commands;
 use crate::commands::Subchannel::ThreeD;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use nvir::Chip;
 use nvir::image::fixup::State;
 use nvir::stage::{Stage, attribute};
 use nvir_hw::format::vertex::{self, Attribute, Type};
@@ -45,8 +46,10 @@ impl Context {
             return Ok(false);
         }
         let desc = &pipeline.desc;
-        if desc.programs.iter().filter_map(|p| p.graphics()).any(|g| g.reads_framebuffer) {
-            return Err(Error::Unsupported("programs that read the framebuffer".into()));
+        let reads_framebuffer =
+            desc.programs.iter().filter_map(|p| p.graphics()).any(|g| g.reads_framebuffer);
+        if reads_framebuffer && self.chip == Chip::Gf100 {
+            return Err(Error::Unsupported("programs that read the framebuffer on gf100".into()));
         }
         for p in &desc.programs {
             let local = p.graphics().map_or(0, |g| g.header.local_bytes);

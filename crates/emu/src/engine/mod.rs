@@ -18,6 +18,7 @@ pub use lockstep::Lockstep;
 mod inspect;
 mod lockstep;
 pub mod open;
+pub mod steps;
 
 use crate::interpreter;
 use std::fmt::Debug;

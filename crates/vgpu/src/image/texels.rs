@@ -60,6 +60,12 @@ impl<'a> Surface<'a> {
         self.end <= self.words.len() as u64 * 4
     }
 
+    /// Words from one on, as far as there are some.
+    pub(crate) fn words(&self, first: usize, count: usize) -> &[AtomicU32] {
+        let rest = self.words.get(first..).unwrap_or_default();
+        &rest[..count.min(rest.len())]
+    }
+
     /// Whether a pixel is one texel.
     #[inline]
     pub(crate) fn has_one_sample(&self) -> bool {
