@@ -2,7 +2,7 @@
 
 use super::{OnDevice, Subject, check_number, elements, failed, fetching, given, hand_through};
 use nvir::emu::image::Arrangement;
-use nvir::emu::stage::{Attributes, Fragment, Output, Quad, Triangle};
+use nvir::emu::stage::{Attributes, Fragment, Output, Quad, Triangle, Work};
 use nvir::emu::{Dim, ImageDesc};
 use nvir::hw::state::{Compare, StencilOp, Topology};
 use nvir::isa::header::{Header, Interpolation};
@@ -246,6 +246,11 @@ fn parts(quad: &Quad) -> Vec<Part> {
     covered.map(|(at, mask)| Part { pixels: Rect { at, size: [1, 1] }, mask }).collect()
 }
 
+/// Whether threads are of samples, not of pixels.
+fn by_sample(s: &Subject<'_>) -> bool {
+    matches!(s.run.work, Work::Quads { quads, .. } if quads.iter().any(|q| q.sample.is_some()))
+}
+
 /// A pipeline without its programs: one that marks what the triangle covers, or the program's own.
 fn pipeline(s: &Subject<'_>, triangle: &Triangle, count: usize, mask: u32, own: bool) -> PipelineDesc {
     let [a, b, c] = triangle.window.map(|[x, y, ..]| [x, y]);
@@ -270,7 +275,7 @@ fn pipeline(s: &Subject<'_>, triangle: &Triangle, count: usize, mask: u32, own: 
         },
         colors: vec![ColorState { write: [own; 4], blend: None }; 8],
         multisample: Multisample {
-            per_sample: own && s.run.state.per_sample,
+            per_sample: own && (s.run.state.per_sample || by_sample(s)),
             mask: mask as u16,
             ..Multisample::default()
         },
