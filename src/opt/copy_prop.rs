@@ -85,7 +85,7 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut removed = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        let is_copy = |&i: &InstId| f.insts[i].op == Op::Mov;
+        let is_copy = |&i: &InstId| matches!(f.insts[i].op, Op::Mov | Op::Pcopy);
         // In front of the first copy there is nothing to do.
         let first = if copies.any { Some(0) } else { f.blocks[b].body.iter().position(is_copy) };
         let Some(first) = first else { continue };
@@ -102,7 +102,9 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                     }
                 }
             }
-            if inst.op != Op::Mov || inst.guard.is_some() {
+            // Behind legalisation parallel copies make tuples.
+            let copies_here = inst.op == Op::Mov || inst.op == Op::Pcopy && immediates;
+            if !copies_here || inst.guard.is_some() {
                 return true;
             }
             record(f, i, &mut copies);
@@ -133,11 +135,21 @@ pub(super) fn takes_immediates(inst: &Inst) -> bool {
 
 fn record(f: &Function, i: InstId, copies: &mut Copies) {
     let inst = &f.insts[i];
-    let [src] = inst.srcs.as_slice() else { return };
+    match (inst.op, inst.srcs.as_slice()) {
+        (Op::Pcopy, srcs) if srcs.len() == inst.dsts.len() => {
+            srcs.iter().zip(inst.dsts.chunks(1)).for_each(|(src, d)| record_one(f, inst, src, d, copies));
+        }
+        (Op::Mov, [src]) => record_one(f, inst, src, &inst.dsts, copies),
+        _ => {}
+    }
+}
+
+/// Notes that results of a copy are one of its operands.
+fn record_one(f: &Function, inst: &Inst, src: &Src, dsts: &[ValueId], copies: &mut Copies) {
     if src.mods != SrcMods::default() {
         return;
     }
-    match (src.kind, inst.dsts.as_slice()) {
+    match (src.kind, dsts) {
         // An immediate is no predicate operand.
         (SrcKind::Imm(x), &[d]) if inst.ty != Type::Pred => copies.set(f, d, Origin::Imm(x)),
         (SrcKind::Imm64([lo, hi]), &[a, b]) => {

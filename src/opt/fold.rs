@@ -24,6 +24,13 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         if inst.srcs.is_empty() || !inst.srcs.iter().all(|s| constant(f, s).is_some()) {
             return false;
         }
+        if let Some(bits) = double(inst) {
+            let mut mov = Inst::new(Op::Mov, Type::U64).src(Src::imm64(bits));
+            (mov.dsts, mov.loc) = (inst.dsts, inst.loc);
+            f.replace(i, mov);
+            folded += 1;
+            return true;
+        }
         let plain_mov = inst.op == Op::Mov && inst.srcs[0].mods == SrcMods::default();
         if plain_mov || !is_scalar(f, inst) {
             return false;
@@ -46,6 +53,21 @@ fn constant(f: &Function, s: &Src) -> Option<u32> {
             let copy = f.def_inst(v).filter(|d| d.op == Op::Mov && is_scalar(f, d))?;
             copy.srcs[0].as_imm()
         }
+        _ => None,
+    }
+}
+
+/// The double that a conversion of an immediate is.
+fn double(inst: &Inst) -> Option<u64> {
+    let one = inst.op == Op::Cvt && inst.ty == Type::F64 && inst.guard.is_none();
+    let x = imm_src(inst, 0).filter(|_| one && inst.srcs.len() == 1 && inst.aux == Aux::None && !inst.sat)?;
+    let round = rounding(inst.rnd);
+    match inst.sty {
+        Type::U32 | Type::S32 => {
+            let from = conv::Int::new(32, inst.sty.is_signed());
+            Some(conv::i2f(from, x.into(), conv::Float::F64, round))
+        }
+        Type::F32 => Some(conv::f2f(conv::Float::F32, x.into(), conv::Float::F64, round, inst.ftz)),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ mod nir_parse;
 mod nir_validate;
 mod spirv;
 mod spirv_graphics;
+mod spirv_length;
 mod spirv_modules;
 mod tgsi_opcodes;
 mod tgsi_text;

@@ -728,3 +728,23 @@ fn a_module_is_compiled_by_its_entry_point_and_shows_the_lines_of_its_source() {
     let profile = nvir(&["run", &module("groups-debug.json"), "-t", "gk110", "--opt", "0", "--profile"]);
     assert!(profile.out.contains("köln/α.comp:11"), "{}{}", profile.out, profile.err);
 }
+
+#[test]
+fn remarks_and_profiles_of_modules_show_lines_of_glsl_opencl_and_wgsl() {
+    let module = |name: &str| format!("{}/../../spirv-fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    for (fixture, source, line) in [
+        ("gl.loops_nested_return.V.g.json", "gl.loops_nested_return.V.g.spv", "gl.loops_nested_return.V.comp:"),
+        ("bfs_queue.g.json", "bfs_queue.O0.g.spv", "bfs_queue.cl:"),
+        ("w04_switch_loop.g.json", "w04_switch_loop.g.spv", "w04_switch_loop.wgsl:"),
+    ] {
+        let profile = nvir(&["run", &module(fixture), "-t", "gk110", "--profile"]);
+        assert!(profile.out.contains(line), "{}{}", profile.out, profile.err);
+        let compiled = nvir(&["compile", &module(source), "--remarks", "--emit", "json"]);
+        let value: serde_json::Value = serde_json::from_str(&compiled.out).expect("it is JSON");
+        let of_source = |r: &serde_json::Value| r["source"].as_str().is_some_and(|s| s.contains(line));
+        let remarks = value["remarks"].as_array().expect("remarks");
+        assert!(remarks.iter().any(of_source), "{}", compiled.out);
+        let said = nvir(&["compile", &module(source), "--remarks", "--emit", "sass"]).err;
+        assert!(said.contains(line), "{said}");
+    }
+}

@@ -6,15 +6,28 @@ use nvir_fixture::{Fixture, Outcome};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The launch: inputs of each thread one behind the other, so many words of results.
-pub(crate) fn fixture(source: &str, inputs: &[u64], threads: usize, results: usize) -> Fixture {
+/// The launch: inputs of each thread one behind the other, so many words of results. A kernel is given the buffers as
+/// arguments, and a pointer to so many bytes of shared memory.
+pub(crate) fn fixture(
+    source: &str,
+    inputs: &[u64],
+    threads: usize,
+    results: usize,
+    shared: Option<usize>,
+) -> Fixture {
+    let bound = match shared {
+        None => "\"ssbo\":{\"0\":\"in\",\"1\":\"out\"}".to_string(),
+        Some(bytes) => {
+            format!("\"args\":[{{\"buffer\":\"in\"}},{{\"buffer\":\"out\"}},{{\"shared\":{bytes}}}]")
+        }
+    };
     let words = inputs.iter().flat_map(|x| [*x as u32, (x >> 32) as u32]);
     let list = words.map(|w| w.to_string()).collect::<Vec<_>>().join(",");
     let mut json = String::new();
     let _ = write!(
         json,
         "{{\"source\":\"{source}\",\"tests\":[{{\"name\":\"case\",\"grid\":[1,1,1],\"block\":[{threads},1,1],\
-         \"ssbo\":{{\"0\":\"in\",\"1\":\"out\"}},\"buffers\":{{\"in\":{{\"type\":\"u32\",\"len\":{},\"init\":[{list}]}},\
+         {bound},\"buffers\":{{\"in\":{{\"type\":\"u32\",\"len\":{},\"init\":[{list}]}},\
          \"out\":{{\"type\":\"u32\",\"len\":{}}}}}}}]}}",
         2 * inputs.len(),
         2 * results

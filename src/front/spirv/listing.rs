@@ -236,6 +236,13 @@ impl Names {
     }
 }
 
+/// The file and line of the source language that a line of a listing is from, as in `k.comp:11`.
+pub fn source_line(line: &str) -> Option<&str> {
+    let mut parts = line.rsplitn(3, " ; ");
+    let (_words, source, assembly) = (parts.next()?, parts.next()?, parts.next()?);
+    (!assembly.is_empty()).then_some(source)
+}
+
 /// A literal; some by their names, by which operand it is.
 fn literal(op: Op, index: u32, x: u32, out: &mut String) {
     let name = match (op, index) {

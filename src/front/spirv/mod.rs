@@ -31,7 +31,7 @@ mod types;
 mod used;
 mod validate;
 
-pub use listing::{NoModule, is_module, listing};
+pub use listing::{NoModule, is_module, listing, source_line};
 
 use super::Request;
 use crate::diag::{Diagnostic, Diagnostics};

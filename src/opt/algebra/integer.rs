@@ -20,6 +20,7 @@ pub(super) fn simplify(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Ins
         Op::Mul | Op::MulHi | Op::Mad | Op::ShlAdd => i.product(),
         Op::And | Op::Or | Op::Xor | Op::Not => i.logic(),
         Op::Shl | Op::Shr => i.shift(),
+        Op::Ext => i.field(),
         Op::Min | Op::Max if i.same() => copy(inst, s[0]),
         Op::Sel if s[0] == s[1] => copy(inst, s[0]),
         Op::Popc if s.len() == 2 && i.imm(1) == Some(u32::MAX) => Some(with(inst, Op::Popc, &[s[0]])),
@@ -148,6 +149,10 @@ impl<'a> Integer<'a> {
             Op::Mad if s.len() == 3 => match (self.imm(1), self.imm(2)) {
                 (Some(0), _) => copy(inst, s[2]),
                 (Some(1), _) => Some(with(inst, Op::Add, &[s[0], s[2]])),
+                (Some(x), _) if self.imm(0).is_some() => {
+                    let product = x.wrapping_mul(self.imm(0)?);
+                    Some(with(inst, Op::Add, &[s[2], Src::imm(product)]))
+                }
                 (_, Some(0)) => {
                     Some(with(inst, Op::Mul, &[s[0], s[1]])).filter(|_| !s[0].mods.neg && !s[1].mods.neg)
                 }
@@ -224,6 +229,21 @@ impl<'a> Integer<'a> {
             },
             _ => None,
         }
+    }
+
+    /// A field of a field, and of what is shifted, is a field of the whole.
+    fn field(&self) -> Option<Inst> {
+        let x = self.imm(1)?;
+        let (pos, len) = (x & 0xff, x >> 8 & 0xff);
+        let d = self.def(&[Op::Ext, Op::Shr]).filter(|d| !matches!(d.aux, Aux::Wrap))?;
+        let y = d.srcs.get(1).and_then(Src::as_imm)?;
+        let (first, whole) = match d.op {
+            Op::Ext => (y & 0xff, y >> 8 & 0xff),
+            _ => (y, 32u32.saturating_sub(y)),
+        };
+        let inside = first < 32 && pos + len <= whole && first + whole <= 32;
+        let base = d.srcs.first().filter(|s| inside && len > 0 && s.is_plain_val())?;
+        Some(with(self.inst, Op::Ext, &[*base, Src::imm((first + pos) | len << 8)]))
     }
 
     /// Shifts by constants.

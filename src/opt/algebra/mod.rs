@@ -51,6 +51,7 @@ const RULES: OpSet = FLOATS.union(OpSet::new(&[
     Op::MulHi,
     Op::MadHi,
     Op::ShlAdd,
+    Op::Ext,
     Op::And,
     Op::Or,
     Op::Xor,

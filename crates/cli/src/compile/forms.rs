@@ -1,10 +1,10 @@
 //! Forms of compiled code for people: SASS text with source lines, its control flow graph, remarks.
 
 use crate::report::{self, Input};
-use nvir::Shader;
-use nvir::Source;
+use nvir::{Language, Shader, Source};
 use nvir::asm::cfg::Graph;
 use nvir::diag::{line_column, visible};
+use nvir::front::spirv;
 use nvir::image::listing::{self, address};
 use nvir::remark::Remark;
 use serde_json::{Value, json};
@@ -47,12 +47,26 @@ pub(crate) fn sass_with_lines(shader: &Shader, source: &Source<'_>, options: lis
 /// Says on standard error what a compiler did not do with a source: a line each.
 pub(crate) fn remarks(all: &[Remark], source: &Source<'_>) {
     let input = Input { name: source.name, text: source.text };
-    all.iter().for_each(|r| report::remark(input, r.loc, format!("{} [{}]", r.message, r.pass)));
+    for r in all {
+        let from = source_line(r, source).map_or(String::new(), |line| format!(" ({})", visible(line)));
+        report::remark(input, r.loc, format!("{}{from} [{}]", r.message, r.pass));
+    }
+}
+
+/// Where a remark is in the language that a SPIR-V module was compiled from.
+fn source_line<'a>(r: &Remark, source: &Source<'a>) -> Option<&'a str> {
+    let span = r.loc.0.filter(|_| source.language == Language::SpirV)?;
+    spirv::source_line(source.text.get(span.start as usize..)?.lines().next()?)
 }
 
 pub(crate) fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
     let place = r.loc.0.map(|span| line_column(source.text, span.start));
-    json!({"pass": r.pass, "message": r.message, "line": place.map(|p| p.0), "column": place.map(|p| p.1)})
+    let mut value =
+        json!({"pass": r.pass, "message": r.message, "line": place.map(|p| p.0), "column": place.map(|p| p.1)});
+    if let Some(line) = source_line(r, source) {
+        value["source"] = line.into();
+    }
+    value
 }
 
 /// The control flow graph of machine code for Graphviz.

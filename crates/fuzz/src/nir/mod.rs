@@ -44,7 +44,7 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     }
     let text = program.text(form);
     let per = program.outputs.len();
-    let fixture = compared::fixture("case.nir", &inputs, program::THREADS, want.len());
+    let fixture = compared::fixture("case.nir", &inputs, program::THREADS, want.len(), None);
     compared::run(&fixture, text.as_bytes(), &want, per, &Config::of_kernel(&mut r))
         .map_err(|why| format!("{why}\n{text}"))?;
     if want.iter().flatten().count() * 4 >= want.len() {

@@ -31,7 +31,8 @@ pub(super) fn program(r: &mut Random) -> Program {
     let signatures: Vec<Vec<Ty>> = (0..count)
         .map(|n| if n == 0 { Vec::new() } else { (0..r.below(3)).map(|_| value_type(r)).collect() })
         .collect();
-    let mut program = Program::default();
+    let setting = r.pick(&[Setting::Shared, Setting::Buffer, Setting::Kernel]);
+    let mut program = Program { setting, ..Program::default() };
     for number in 0..count {
         let mut variables = vec![Holds::Array(64)];
         for _ in 0..3 + r.below(4) {

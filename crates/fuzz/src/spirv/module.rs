@@ -6,14 +6,15 @@ use std::collections::HashMap;
 
 const SUBGROUP: u32 = 3;
 const WORKGROUP: u32 = 2;
-/// AcquireRelease, of memory of the workgroup.
-const SEMANTICS: u32 = 264;
+/// AcquireRelease, of memory of the workgroup and of buffers.
+const SEMANTICS: u32 = 8 | 256 | 64;
 
 /// A variable: a pointer to what it holds.
 #[derive(Clone)]
 struct Variable {
     id: u32,
     holds: Holds,
+    class: spirv::StorageClass,
 }
 
 /// Where control goes from inside a loop.
@@ -25,6 +26,7 @@ struct Exits {
 
 #[derive(Default)]
 struct Module {
+    setting: Setting,
     next: u32,
     declared: Vec<u32>,
     /// Types and constants, by their words without the result.
@@ -167,7 +169,7 @@ impl Module {
 
     /// A pointer to a part of a variable.
     fn place(&mut self, p: &Place) -> u32 {
-        let Variable { id, holds } = self.variables[p.variable].clone();
+        let Variable { id, holds, class } = self.variables[p.variable].clone();
         let mut indices = Vec::new();
         if let (Some(cell), Holds::Struct(members)) = (p.member, &holds) {
             let mut at = 0;
@@ -188,7 +190,7 @@ impl Module {
             return id;
         }
         let to = self.ty(p.ty);
-        let pointer = self.pointer(spirv::StorageClass::Function, to);
+        let pointer = self.pointer(class, to);
         let mut operands = vec![id];
         operands.extend(indices);
         self.emit(Op::AccessChain, pointer, &operands)
@@ -447,7 +449,13 @@ impl Module {
                 self.label(next);
             }
             Stmt::Call { function, args, array, to } => {
-                let mut operands = vec![self.functions[*function], self.variables[*array].id];
+                let mut own = self.variables[*array].clone();
+                if own.class != self.passed_class() {
+                    let held = self.holds(&own.holds);
+                    let pointer = self.pointer(self.passed_class(), held);
+                    own.id = self.emit(Op::PtrCastToGeneric, pointer, &[own.id]);
+                }
+                let mut operands = vec![self.functions[*function], own.id];
                 for a in args {
                     let a = self.expr(a);
                     operands.push(a);
@@ -460,8 +468,7 @@ impl Module {
                 let x = self.expr(e);
                 let n32 = self.word(*n as u32);
                 let word = self.ty(Ty::Int(32));
-                let pointer = self.pointer(spirv::StorageClass::Workgroup, word);
-                let p = self.emit(Op::AccessChain, pointer, &[self.totals, n32]);
+                let p = self.total(n32);
                 let (scope, relaxed) = (self.word(WORKGROUP), self.word(0));
                 let op = match TOTAL[*n] {
                     Total::Add => Op::AtomicIAdd,
@@ -510,10 +517,14 @@ impl Module {
                 let most = self.word(THREADS as u32 - 1);
                 let n = self.emit(Op::BitwiseAnd, word, &[n, most]);
                 let pointer = self.pointer(spirv::StorageClass::Workgroup, word);
-                let p = self.emit(Op::AccessChain, pointer, &[self.exchange, own]);
+                let chain = match self.setting {
+                    Setting::Kernel => Op::InBoundsPtrAccessChain,
+                    _ => Op::AccessChain,
+                };
+                let p = self.emit(chain, pointer, &[self.exchange, own]);
                 self.act(Op::Store, &[p, x]);
                 self.barrier();
-                let p = self.emit(Op::AccessChain, pointer, &[self.exchange, n]);
+                let p = self.emit(chain, pointer, &[self.exchange, n]);
                 let r = self.emit(Op::Load, word, &[p]);
                 self.barrier();
                 self.store(to, r);
@@ -534,8 +545,31 @@ impl Module {
             let pointer = self.pointer(spirv::StorageClass::Function, ty);
             let null = self.declare_value(Op::ConstantNull, ty, &[]);
             let id = self.emit(Op::Variable, pointer, &[spirv::StorageClass::Function as u32, null]);
-            self.variables.push(Variable { id, holds: holds.clone() });
+            let class = spirv::StorageClass::Function;
+            self.variables.push(Variable { id, holds: holds.clone(), class });
         }
+    }
+
+    /// The class of pointers that functions are given.
+    fn passed_class(&self) -> spirv::StorageClass {
+        match self.setting {
+            Setting::Kernel => spirv::StorageClass::Generic,
+            _ => spirv::StorageClass::Function,
+        }
+    }
+
+    /// A pointer to one of the totals: in shared memory, or to the lower half of a result of the block.
+    fn total(&mut self, n: u32) -> u32 {
+        let word = self.ty(Ty::Int(32));
+        if self.setting != Setting::Buffer {
+            let pointer = self.pointer(spirv::StorageClass::Workgroup, word);
+            return self.emit(Op::AccessChain, pointer, &[self.totals, n]);
+        }
+        let (one, zero, first) = (self.word(1), self.word(0), self.word(2 * (THREADS * OUTPUTS) as u32));
+        let twice = self.emit(Op::ShiftLeftLogical, word, &[n, one]);
+        let at = self.emit(Op::IAdd, word, &[first, twice]);
+        let pointer = self.pointer(spirv::StorageClass::StorageBuffer, word);
+        self.emit(Op::AccessChain, pointer, &[self.totals, zero, at])
     }
 
     /// What only some threads do: those whose number is below a limit, with an element of the totals.
@@ -549,8 +583,7 @@ impl Module {
         self.act(Op::SelectionMerge, &[merge, 0]);
         self.act(Op::BranchConditional, &[few, yes, merge]);
         self.label(yes);
-        let pointer = self.pointer(spirv::StorageClass::Workgroup, word);
-        let p = self.emit(Op::AccessChain, pointer, &[self.totals, own]);
+        let p = self.total(own);
         act(self, own, p);
         self.act(Op::Branch, &[merge]);
         self.label(merge);
@@ -559,7 +592,8 @@ impl Module {
 
 /// The words of a program's module.
 pub(super) fn words(program: &Program) -> Vec<u32> {
-    let mut m = Module::default();
+    let kernel = program.setting == Setting::Kernel;
+    let mut m = Module { setting: program.setting, ..Module::default() };
     let main = m.id();
     m.glsl = m.id();
     m.functions = vec![main];
@@ -571,40 +605,63 @@ pub(super) fn words(program: &Program) -> Vec<u32> {
     let void = m.declare_type(Op::TypeVoid, &[]);
     let word = m.ty(Ty::Int(32));
     let long = m.ty(Ty::Int(64));
-    // Buffers of words of 64 bits.
-    let runtime = m.declare_type(Op::TypeRuntimeArray, &[long]);
-    let block = m.declare_type(Op::TypeStruct, &[runtime]);
-    put(&mut decorations, Op::Decorate, &[runtime, spirv::Decoration::ArrayStride as u32, 8]);
-    put(&mut decorations, Op::Decorate, &[block, spirv::Decoration::Block as u32]);
-    put(&mut decorations, Op::MemberDecorate, &[block, 0, spirv::Decoration::Offset as u32, 0]);
-    let storage = spirv::StorageClass::StorageBuffer;
-    let block_pointer = m.pointer(storage, block);
+    let storage = if kernel { spirv::StorageClass::CrossWorkgroup } else { spirv::StorageClass::StorageBuffer };
     let long_pointer = m.pointer(storage, long);
     let global = |m: &mut Module, ty: u32, class: spirv::StorageClass| {
         let id = m.id();
         put(&mut m.declared, Op::Variable, &[ty, id, class as u32]);
         id
     };
-    let buffers = [0, 1].map(|n| {
-        let id = global(&mut m, block_pointer, storage);
-        put(&mut decorations, Op::Decorate, &[id, spirv::Decoration::DescriptorSet as u32, 0]);
-        put(&mut decorations, Op::Decorate, &[id, spirv::Decoration::Binding as u32, n]);
+    // A buffer of numbers, and the decorations of it.
+    let buffer = |m: &mut Module, decorations: &mut Vec<u32>, part: u32, bytes: u32, number: u32| {
+        let runtime = m.declare_type(Op::TypeRuntimeArray, &[part]);
+        let key = vec![Op::TypeStruct as u32, runtime];
+        let known = m.known.contains_key(&key);
+        let block = m.declare_type(Op::TypeStruct, &[runtime]);
+        if !known {
+            put(decorations, Op::Decorate, &[runtime, spirv::Decoration::ArrayStride as u32, bytes]);
+            put(decorations, Op::Decorate, &[block, spirv::Decoration::Block as u32]);
+            put(decorations, Op::MemberDecorate, &[block, 0, spirv::Decoration::Offset as u32, 0]);
+        }
+        let pointer = m.pointer(storage, block);
+        let id = global(m, pointer, storage);
+        put(decorations, Op::Decorate, &[id, spirv::Decoration::DescriptorSet as u32, 0]);
+        put(decorations, Op::Decorate, &[id, spirv::Decoration::Binding as u32, number]);
+        put(decorations, Op::Decorate, &[id, spirv::Decoration::Aliased as u32]);
         id
-    });
+    };
+    let mut buffers = [0; 2];
+    if !kernel {
+        buffers = [0, 1].map(|n| buffer(&mut m, &mut decorations, long, 8, n));
+    }
     let input_pointer = m.pointer(spirv::StorageClass::Input, word);
     m.thread = global(&mut m, input_pointer, spirv::StorageClass::Input);
     let built_in = spirv::BuiltIn::LocalInvocationIndex as u32;
     put(&mut decorations, Op::Decorate, &[m.thread, spirv::Decoration::BuiltIn as u32, built_in]);
-    for (n, len) in [TOTALS, THREADS].into_iter().enumerate() {
+    let shared = |m: &mut Module, len: usize| {
         let len = m.word(len as u32);
         let array = m.declare_type(Op::TypeArray, &[word, len]);
         let pointer = m.pointer(spirv::StorageClass::Workgroup, array);
-        let id = global(&mut m, pointer, spirv::StorageClass::Workgroup);
-        if n == 0 { m.totals = id } else { m.exchange = id }
-    }
+        global(m, pointer, spirv::StorageClass::Workgroup)
+    };
+    m.totals = match m.setting {
+        Setting::Buffer => buffer(&mut m, &mut decorations, word, 4, 1),
+        _ => shared(&mut m, TOTALS),
+    };
     // The entry point.
-    let void_function = m.declare_type(Op::TypeFunction, &[void]);
-    put(&mut m.code, Op::Function, &[void, main, 0, void_function]);
+    let shared_pointer = m.pointer(spirv::StorageClass::Workgroup, word);
+    let mut signature = vec![void];
+    if kernel {
+        signature.extend([long_pointer, long_pointer, shared_pointer]);
+    } else {
+        m.exchange = shared(&mut m, THREADS);
+    }
+    let main_function = m.declare_type(Op::TypeFunction, &signature);
+    put(&mut m.code, Op::Function, &[void, main, 0, main_function]);
+    if kernel {
+        buffers = [(); 2].map(|()| m.emit(Op::FunctionParameter, long_pointer, &[]));
+        m.exchange = m.emit(Op::FunctionParameter, shared_pointer, &[]);
+    }
     let entry = m.id();
     m.label(entry);
     m.variables(&program.functions[0], Vec::new());
@@ -615,6 +672,9 @@ pub(super) fn words(program: &Program) -> Vec<u32> {
     m.barrier();
     let own = m.emit(Op::Load, word, &[m.thread]);
     let element = |m: &mut Module, buffer: u32, n: u32| {
+        if kernel {
+            return m.emit(Op::InBoundsPtrAccessChain, long_pointer, &[buffer, n]);
+        }
         let zero = m.word(0);
         m.emit(Op::AccessChain, long_pointer, &[buffer, zero, n])
     };
@@ -639,20 +699,23 @@ pub(super) fn words(program: &Program) -> Vec<u32> {
         m.act(Op::Store, &[p, x]);
     }
     m.barrier();
-    m.for_totals(|m, own, p| {
-        let x = m.emit(Op::Load, word, &[p]);
-        let x = m.emit(Op::UConvert, long, &[x]);
-        let behind = m.word((THREADS * OUTPUTS) as u32);
-        let at = m.emit(Op::IAdd, word, &[own, behind]);
-        let p = element(m, buffers[1], at);
-        m.act(Op::Store, &[p, x]);
-    });
+    if m.setting != Setting::Buffer {
+        m.for_totals(|m, own, p| {
+            let x = m.emit(Op::Load, word, &[p]);
+            let x = m.emit(Op::UConvert, long, &[x]);
+            let behind = m.word((THREADS * OUTPUTS) as u32);
+            let at = m.emit(Op::IAdd, word, &[own, behind]);
+            let p = element(m, buffers[1], at);
+            m.act(Op::Store, &[p, x]);
+        });
+    }
     m.act(Op::Return, &[]);
     m.act(Op::FunctionEnd, &[]);
     for (n, f) in program.functions.iter().enumerate().skip(1) {
         let array = Holds::Array(64);
         let held = m.holds(&array);
-        let pointer = m.pointer(spirv::StorageClass::Function, held);
+        let class = m.passed_class();
+        let pointer = m.pointer(class, held);
         let mut signature = vec![word, pointer];
         for &p in &f.parameters {
             let p = m.ty(p);
@@ -665,7 +728,7 @@ pub(super) fn words(program: &Program) -> Vec<u32> {
         m.parameters = signature[2..].iter().map(|&p| m.emit(Op::FunctionParameter, p, &[])).collect();
         let entry = m.id();
         m.label(entry);
-        m.variables(f, vec![Variable { id: given, holds: array }]);
+        m.variables(f, vec![Variable { id: given, holds: array, class }]);
         m.run(&f.body);
         if let Some(e) = &f.result {
             let x = m.expr(e);
@@ -689,11 +752,22 @@ pub(super) fn words(program: &Program) -> Vec<u32> {
     ] {
         put(&mut all, Op::Capability, &[c as u32]);
     }
+    if kernel {
+        for c in [C::Kernel, C::Addresses, C::GenericPointer] {
+            put(&mut all, Op::Capability, &[c as u32]);
+        }
+    }
     let mut import = vec![m.glsl];
     import.extend(text("GLSL.std.450"));
     put(&mut all, Op::ExtInstImport, &import);
-    put(&mut all, Op::MemoryModel, &[0, spirv::MemoryModel::GLSL450 as u32]);
-    let mut point = vec![spirv::ExecutionModel::GLCompute as u32, main];
+    use spirv::{AddressingModel, ExecutionModel, MemoryModel};
+    let (addressing, memory, model) = if kernel {
+        (AddressingModel::Physical64, MemoryModel::OpenCL, ExecutionModel::Kernel)
+    } else {
+        (AddressingModel::Logical, MemoryModel::GLSL450, ExecutionModel::GLCompute)
+    };
+    put(&mut all, Op::MemoryModel, &[addressing as u32, memory as u32]);
+    let mut point = vec![model as u32, main];
     point.extend(text("main"));
     point.push(m.thread);
     put(&mut all, Op::EntryPoint, &point);

@@ -255,9 +255,22 @@ pub(super) struct Function {
     pub(super) result: Option<Expr>,
 }
 
+/// What the totals lie in, and how a program reaches its memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Setting {
+    /// A shader with totals in shared memory.
+    #[default]
+    Shared,
+    /// A shader with totals in its storage buffer.
+    Buffer,
+    /// A kernel: addresses, generic pointers, a pointer to local memory as argument; totals in shared memory.
+    Kernel,
+}
+
 /// The first function is the entry point; each calls only those behind it.
 #[derive(Clone, Default)]
 pub(super) struct Program {
+    pub(super) setting: Setting,
     pub(super) functions: Vec<Function>,
     pub(super) outputs: Vec<Expr>,
 }

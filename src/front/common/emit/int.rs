@@ -199,6 +199,9 @@ impl Emit<'_> {
                     let top = u64::from(mask(bits) >> 1);
                     let sum = self.int2(Op::Min, true, 32, sum, Comp::constant(32, top));
                     self.int2(Op::Max, true, 32, sum, Comp::constant(32, !top))
+                } else if bits == 32 {
+                    let op = if l.op == N::IaddSat { Op::AddSat } else { Op::SubSat };
+                    Comp::Word(self.op2(op, Type::S32, a.word(), b.word()))
                 } else {
                     // It overflowed where the result's sign is neither operand's (of a difference: unlike a's
                     // though the operands' differ); then the limit is on a's side.

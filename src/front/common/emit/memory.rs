@@ -216,11 +216,22 @@ impl Emit<'_> {
         let wide = matches!(mem.space, Space::Global | Space::Generic);
         let mut r = mem;
         if wide {
-            let index = match index {
-                Comp::Wide(..) => index,
-                c => self.resize(c, 32, 64, true),
+            let (lo, hi) = match index {
+                Comp::Wide(lo, hi) => (lo, Some(hi)),
+                c => (c.word(), None),
             };
-            let bytes = self.int2(Op::Mul, false, 64, index, Comp::constant(64, stride.into()));
+            let extended = hi.map_or(Some(true), |hi| self.extended(lo, hi));
+            let bytes = match extended.filter(|_| i32::try_from(stride).is_ok()) {
+                // The product of what was 32 bits.
+                Some(signed) => {
+                    let ty = if signed { Type::S32 } else { Type::U32 };
+                    Comp::Wide(self.op2(Op::Mul, Type::U32, lo, stride), self.op2(Op::MulHi, ty, lo, stride))
+                }
+                None => {
+                    let index = self.resize(index, if hi.is_some() { 64 } else { 32 }, 64, true);
+                    self.int2(Op::Mul, false, 64, index, Comp::constant(64, stride.into()))
+                }
+            };
             let old = match base[..] {
                 [lo, hi] => Comp::Wide(lo.into(), hi.into()),
                 _ => Comp::constant(64, 0),
@@ -239,6 +250,13 @@ impl Emit<'_> {
         }
         r.align = align;
         r
+    }
+
+    /// Whether a number of 64 bits is its lower half extended, and with its sign.
+    fn extended(&self, lo: Word, hi: Word) -> Option<bool> {
+        let (Word::Val(lo), Word::Val(hi)) = (lo, hi) else { return (hi == Word::Imm(0)).then_some(false) };
+        let sign = self.b.func.def_inst(hi).filter(|i| i.op == Op::Shr && i.ty == Type::S32)?;
+        (sign.srcs[0] == Operand::val(lo) && sign.srcs[1].as_imm() == Some(31)).then_some(true)
     }
 
     /// Copies a number of bytes.

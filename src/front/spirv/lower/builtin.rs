@@ -1,11 +1,14 @@
 //! What the launch gives: inputs that are decorated `BuiltIn`.
 
 use super::{Lower, R};
-use crate::front::common::emit::value::{Comp, Word};
+use crate::front::common::emit::value::{Comp, Shape, Word};
 use crate::front::spirv::types::Type;
-use crate::ir::{Cond, Op, Sv, Type as IrType};
+use crate::ir::{Align, Cond, Op, Sv, Type as IrType};
 use crate::stage::Stage;
 use spirv::BuiltIn;
+
+/// Three numbers of 64 bits, of which the low words count.
+const GLOBAL_OFFSET_BYTES: u32 = 24;
 
 impl Lower<'_, '_> {
     /// A built-in input as a type, or one of its components.
@@ -59,6 +62,28 @@ impl Lower<'_, '_> {
         size
     }
 
+    /// Where the work items of a launch begin: what the driver says behind a kernel's arguments, if the kernel asks for it.
+    fn global_offset(&mut self) -> [Word; 3] {
+        let Some(at) = self.arguments.global_offset else { return [Word::Imm(0); 3] };
+        self.input_bytes = self.input_bytes.max(at + GLOBAL_OFFSET_BYTES);
+        [0, 8, 16].map(|part| {
+            let place = self.input(at + part);
+            self.e.load(place.with_align(Align::multiple_of(8)), Shape::scalar(32))[0].word()
+        })
+    }
+
+    /// Work items count from the global offset on.
+    fn global_id(&mut self) -> [Word; 3] {
+        let mut id = self.e.global_id();
+        if self.arguments.global_offset.is_some() {
+            let offset = self.global_offset();
+            for i in 0..3 {
+                id[i] = self.e.op2(Op::Add, IrType::U32, id[i], offset[i]);
+            }
+        }
+        id
+    }
+
     fn built_in_words(&mut self, b: BuiltIn) -> R<Vec<Word>> {
         let mask = |this: &mut Self, sv| vec![this.e.sv(sv), Word::Imm(0), Word::Imm(0), Word::Imm(0)];
         if let Some(words) = self.stage_words(b)? {
@@ -69,16 +94,16 @@ impl Lower<'_, '_> {
             _ if !compute && is_of_launch(b) => {
                 return self.fail(format!("the built-in {b:?} does not exist in a {} shader", self.stage()));
             }
-            BuiltIn::GlobalInvocationId => self.e.global_id().to_vec(),
+            BuiltIn::GlobalInvocationId => self.global_id().to_vec(),
             BuiltIn::LocalInvocationId => self.e.svs([Sv::TidX, Sv::TidY, Sv::TidZ]).to_vec(),
             BuiltIn::LocalInvocationIndex => vec![self.e.local_index()],
             BuiltIn::WorkgroupId => self.e.svs([Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ]).to_vec(),
             BuiltIn::NumWorkgroups => self.e.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ]).to_vec(),
             BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => self.e.block_size().to_vec(),
             BuiltIn::GlobalSize => self.global_size().to_vec(),
-            // Work begins at 0 in each dimension.
-            BuiltIn::GlobalOffset => vec![Word::Imm(0); 3],
+            BuiltIn::GlobalOffset => self.global_offset().to_vec(),
             BuiltIn::GlobalLinearId => {
+                // Without the offset.
                 let (at, size) = (self.e.global_id(), self.global_size());
                 vec![self.e.linear(at, size)]
             }

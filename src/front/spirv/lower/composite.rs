@@ -4,7 +4,7 @@ use super::{Lower, R};
 use crate::front::common::emit::op::Op as N;
 use crate::front::common::emit::value::{Comp, Word};
 use crate::front::spirv::types::Type;
-use crate::ir::{Cond, Type as IrType};
+use crate::ir::{Cond, Op as IrOp, Type as IrType};
 use spirv::Op;
 
 impl Lower<'_, '_> {
@@ -129,12 +129,16 @@ impl Lower<'_, '_> {
         if let Word::Imm(n) = index {
             return comps[(n as usize).min(comps.len() - 1)];
         }
-        let mut chosen = comps[0];
-        for (i, &c) in comps.iter().enumerate().skip(1) {
-            let p = self.e.cmp(Cond::Eq, IrType::U32, index, i as u32);
-            chosen = self.e.select_comp(p, c, chosen);
+        // A bit of the index chooses between neighbours, the next between those that were chosen.
+        let mut left = comps.to_vec();
+        let mut bit = 1;
+        while left.len() > 1 {
+            let masked = self.e.op2(IrOp::And, IrType::U32, index, bit);
+            let p = self.e.cmp(Cond::Ne, IrType::U32, masked, 0);
+            left = left.chunks(2).map(|pair| self.e.select_comp(p, pair[pair.len() - 1], pair[0])).collect();
+            bit *= 2;
         }
-        chosen
+        left[0]
     }
 
     /// The first scalar of a part, and the part's type.

@@ -46,6 +46,7 @@ impl Lower<'_, '_> {
         self.routes = (0..self.graph.routes).map(|_| self.e.ssa.var(Class::Gpr)).collect();
         self.begin_stage();
         self.global_variables()?;
+        self.tables(function)?;
         self.parameters(function, kernel)?;
         self.tops.insert(0, self.private);
         let mut frames = Vec::new();

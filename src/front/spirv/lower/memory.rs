@@ -68,6 +68,8 @@ impl Lower<'_, '_> {
                 let comps = self.load_with(&p, access)?;
                 self.define_of_type(comps)?;
             }
+            // It holds this from the beginning.
+            Op::Store if self.is_table(x[0]) => {}
             Op::Store => {
                 let access = self.access(&x[2..])?;
                 let p = self.pointer(x[0])?;
@@ -163,6 +165,14 @@ impl Lower<'_, '_> {
                 };
                 self.read_slots(part, p.to)
             }
+            Place::Members(places) => {
+                let mut comps = Vec::new();
+                for (n, place) in places.iter().enumerate() {
+                    let member = Pointer::new(place.clone(), self.m.part(p.to, n as u32).unwrap_or(0));
+                    comps.extend(self.load_with(&member, access)?);
+                }
+                Ok(comps)
+            }
             Place::BuiltIn(b, part) => self.built_in(*b, *part, p.to),
             Place::Attribute(a) => self.load_attribute(a, p.to, None),
             Place::Buffers { .. } => self.fail("an array of buffers is not a value"),
@@ -190,6 +200,17 @@ impl Lower<'_, '_> {
                     return self.fail("the pointer leads outside its variable");
                 };
                 self.write_slots(part, comps)
+            }
+            Place::Members(places) => {
+                let mut comps = comps;
+                for (n, place) in places.iter().enumerate() {
+                    let member = Pointer::new(place.clone(), self.m.part(p.to, n as u32).unwrap_or(0));
+                    let count = self.m.info(member.to).map_or(0, |info| info.comps) as usize;
+                    let (now, rest) = comps.split_at(count.min(comps.len()));
+                    self.store_with(&member, now, access)?;
+                    comps = rest;
+                }
+                Ok(())
             }
             Place::BuiltIn(..) => self.fail("a store to an input"),
             Place::Attribute(a) => {
@@ -425,7 +446,8 @@ impl Lower<'_, '_> {
                 (one(CompSwap, &[x[5], x[4]]), false)
             }
             Op::AtomicIAdd => (one(Add, &x[3..]), false),
-            Op::AtomicISub => (one(Sub, &x[3..]), false),
+            // The machine has no subtraction of 64 bits.
+            Op::AtomicISub => (one(Add, &x[3..]), false),
             Op::AtomicSMin => (one(Imin, &x[3..]), false),
             Op::AtomicUMin => (one(Umin, &x[3..]), false),
             Op::AtomicSMax => (one(Imax, &x[3..]), false),
@@ -498,7 +520,10 @@ impl Lower<'_, '_> {
                 }
                 let (atomic, data) = match (op, rmw) {
                     (_, Some((atomic, data))) => {
-                        let data = data.iter().map(|&id| self.scalar(id)).collect::<R<Vec<Comp>>>()?;
+                        let mut data = data.iter().map(|&id| self.scalar(id)).collect::<R<Vec<Comp>>>()?;
+                        if op == Op::AtomicISub && data[0].fits(bits) {
+                            data[0] = self.e.int2(IrOp::Sub, false, bits, Comp::constant(bits, 0), data[0]);
+                        }
                         (atomic, data)
                     }
                     (Op::AtomicIDecrement, _) => (Add, vec![Comp::constant(bits, u64::MAX)]),

@@ -5,7 +5,7 @@
 //! otherwise than the blocks were, goes there through a variable of [`Ssa`](crate::front::common::ssa::Ssa).
 //!
 //! - `flow`: constructs, phis, calls; `value`: values by id
-//! - `variable`: where variables lie; `pointer`: chains of accesses; `memory`: loads, stores, copies, atomics
+//! - `variable`, `simple`, `table`: where variables lie; `pointer`: chains of accesses; `memory`: loads, stores, copies, atomics
 //! - `interface`, `attribute`, `stage`: graphics stages; `texture`, `image`
 //! - `copy`: copies of a block; `builtin`: what the launch gives; `arithmetic`, `composite`, `glsl`, `opencl`, `remainder`,
 //!   `group`: instructions
@@ -27,6 +27,7 @@ mod pointer;
 mod remainder;
 mod simple;
 mod stage;
+mod table;
 mod texture;
 mod value;
 mod variable;
@@ -52,7 +53,7 @@ use crate::stage::Stage;
 use arrayvec::ArrayVec;
 use interface::Stages;
 use pointer::Pointer;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use spirv::{ExecutionMode, ExecutionModel, Op};
 use std::rc::Rc;
 use value::Value;
@@ -100,6 +101,7 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         graph: &graph,
         e: Emit::new(Builder::new(&mut func, block), division, fixed),
         simple: simple::find(m),
+        tables: FxHashMap::default(),
         bindings: layout::bindings(m)?,
         uniforms: layout::uniforms(m),
         values: FxHashMap::default(),
@@ -209,7 +211,9 @@ struct Lower<'a, 'f> {
     graph: &'a Graph,
     e: Emit<'f>,
     /// Variables that need no memory, by id.
-    simple: FxHashSet<u32>,
+    simple: simple::Simple,
+    /// Where constants lie that variables are made of.
+    tables: FxHashMap<u32, Pointer>,
     bindings: layout::Bindings,
     /// Where uniforms outside blocks lie.
     uniforms: FxHashMap<u32, u32>,
@@ -255,6 +259,8 @@ struct Arguments {
     constant_samplers: Vec<[u32; 3]>,
     /// Where in the input the driver says what the formats of images are.
     facts: u32,
+    /// Where in the input the driver says at what the work items begin to count; none: at 0.
+    global_offset: Option<u32>,
 }
 
 impl<'a> Lower<'a, '_> {

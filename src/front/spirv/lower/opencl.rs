@@ -254,17 +254,18 @@ impl Lower<'_, '_> {
                 if b == 64 {
                     return self.saturated_sum(signed, c[0], second, third);
                 }
+                // Twice as many bits hold the sum.
+                let w = if b < 32 { 32 } else { 64 };
                 let mut wide = [c[0], second, third];
                 for x in &mut wide {
-                    *x = self.e.resize(*x, b, 64, signed);
+                    *x = self.e.resize(*x, b, w, signed);
                 }
-                let p = self.e.int2(IrOp::Mul, signed, 64, wide[0], wide[1]);
-                let sum = self.e.int2(IrOp::Add, signed, 64, p, wide[2]);
+                let p = self.e.int2(IrOp::Mul, signed, w, wide[0], wide[1]);
+                let sum = self.e.int2(IrOp::Add, signed, w, p, wide[2]);
                 let high = if signed { u64::MAX >> (65 - b) } else { u64::MAX >> (64 - b) };
-                let r = self.e.int2(IrOp::Min, signed, 64, sum, Comp::constant(64, high));
-                let r =
-                    if signed { self.e.int2(IrOp::Max, true, 64, r, Comp::constant(64, !high)) } else { r };
-                self.e.resize(r, 64, b, signed)
+                let r = self.e.int2(IrOp::Min, signed, w, sum, Comp::constant(w, high));
+                let r = if signed { self.e.int2(IrOp::Max, true, w, r, Comp::constant(w, !high)) } else { r };
+                self.e.resize(r, w, b, signed)
             }
         })
     }
@@ -510,17 +511,7 @@ impl Lower<'_, '_> {
         for &m in mask.iter() {
             let index = self.e.resize(m, mask_bits, 32, false).word();
             let index = self.e.op2(IrOp::And, IrType::U32, index, most);
-            let mut chosen = all[0];
-            match index {
-                Word::Imm(n) => chosen = all[n as usize],
-                _ => {
-                    for (i, &c) in all.iter().enumerate().skip(1) {
-                        let p = self.e.cmp(Cond::Eq, IrType::U32, index, i as u32);
-                        chosen = self.e.select_comp(p, c, chosen);
-                    }
-                }
-            }
-            comps.push(chosen);
+            comps.push(self.one_of(&all, index));
         }
         self.define_numbers(bits, comps)
     }

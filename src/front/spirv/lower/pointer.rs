@@ -9,6 +9,7 @@ use crate::front::common::emit::value::{Comp, Word};
 use crate::front::spirv::types::{Majority, Type};
 use crate::ir::{Align, Cond, MemRef, Op as IrOp, Order, Space, Sv, Type as IrType};
 use spirv::{BuiltIn, Op, StorageClass};
+use std::rc::Rc;
 
 /// What a pointer leads to.
 #[derive(Clone)]
@@ -19,6 +20,8 @@ pub(super) enum Place {
         slot: usize,
         first: u32,
     },
+    /// A structure's members, each somewhere of its own.
+    Members(Rc<[Place]>),
     /// Elements of an array of buffers: the number of the first.
     Buffers {
         space: Space,
@@ -69,7 +72,8 @@ impl Pointer {
             Place::BuiltIn(_, part) => part.iter_mut().collect(),
             Place::Attribute(a) => a.words_mut(),
             Place::Texel(t) => t.words_mut(),
-            Place::Memory(_) | Place::Slot { .. } => Vec::new(),
+            // A variable's own memory is at a known place.
+            Place::Memory(_) | Place::Slot { .. } | Place::Members(_) => Vec::new(),
         }
     }
 }
@@ -119,7 +123,7 @@ impl Lower<'_, '_> {
                 match (is_pointer(source), is_pointer(ty)) {
                     (false, false) => return Ok(false),
                     // It says when a variable lives, and nothing else.
-                    (true, true) if self.simple.contains(&self.m.code.insts[self.n].result) => {}
+                    (true, true) if self.simple.whole(self.m.code.insts[self.n].result) => {}
                     (true, true) => self.recast(x[0])?,
                     (true, false) => {
                         let address = self.pointer_number(x[0])?;
@@ -195,7 +199,7 @@ impl Lower<'_, '_> {
             if !self.m.kernel {
                 return self.fail("the result's type does not point to what the operands lead to");
             }
-            if let Place::Slot { .. } = p.place {
+            if let Place::Slot { .. } | Place::Members(_) = p.place {
                 return self.fail("the result's type does not point to what the operands lead to");
             }
             p.to = to;
@@ -277,6 +281,10 @@ impl Lower<'_, '_> {
                 let first = first + self.m.comps_before(p.to, n);
                 Ok(Pointer { to: part, ..Pointer::new(Place::Slot { slot, first }, part) })
             }
+            Place::Members(places) => match places.get(member as usize) {
+                Some(place) => Ok(Pointer::new(place.clone(), part)),
+                None => self.fail("the path leads nowhere"),
+            },
             Place::BuiltIn(b, None) => {
                 let index = self.index(id)?.word();
                 Ok(Pointer::new(Place::BuiltIn(b, Some(index)), part))
@@ -368,7 +376,7 @@ impl Lower<'_, '_> {
             | Place::Attribute(_)
             | Place::Descriptors { .. }
             | Place::Texel(_) => return self.missing("this pointer as a value is"),
-            Place::Slot { .. } => {
+            Place::Slot { .. } | Place::Members(_) => {
                 return self.fail("the address of a variable is used in a way that is not known");
             }
         };

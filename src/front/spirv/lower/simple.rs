@@ -3,7 +3,8 @@
 //! A pointer is simple if everything that is done with it is to load from it, to store to it, or to make simple pointers of it
 //! by indices that are constants within their arrays; passed to a function, if the parameter is simple there; or loaded from and
 //! stored to by `vloadn` and `vstoren` with constant offsets. A pointer of another type may say when it lives. What is not simple
-//! spreads back from pointers to what they were made of.
+//! spreads back from pointers to what they were made of; of a structure, from a member to this member alone, where the
+//! structure as a whole is only loaded, stored and passed on.
 
 use crate::front::spirv::module::{Module, Set};
 use crate::front::spirv::types::Type;
@@ -13,10 +14,74 @@ use spirv::{Op, StorageClass};
 /// Scalars of a variable that lies in registers at most.
 const MOST: u32 = 256;
 
-/// The variables of the classes `Function` and `Private`, and parameters that point to such, that are simple.
-pub(super) fn find(m: &Module) -> FxHashSet<u32> {
+/// Pointers to variables of the classes `Function` and `Private`, and parameters that point to such, by how simple they are.
+#[derive(Default)]
+pub(super) struct Simple {
+    /// Those that need no memory.
+    whole: FxHashSet<u32>,
+    /// Structures of which some members need memory, and those members.
+    members: FxHashMap<u32, FxHashSet<u32>>,
+}
+
+impl Simple {
+    /// Whether nothing of it needs memory.
+    pub(super) fn whole(&self, id: u32) -> bool {
+        self.whole.contains(&id)
+    }
+
+    /// The members that need memory, where others do not.
+    pub(super) fn members(&self, id: u32) -> Option<&FxHashSet<u32>> {
+        self.members.get(&id)
+    }
+}
+
+/// What of a pointer is not simple.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    All,
+    Member(u32),
+}
+
+/// What a pointer was made of.
+#[derive(Clone, Copy)]
+enum Link {
+    /// Of another to the same.
+    Same(u32),
+    /// Of a pointer to a structure: it leads into a member.
+    Member(u32, u32),
+    /// Of a pointer to something else.
+    Inside(u32),
+}
+
+impl Link {
+    /// What of the pointer that it was made of is not simple, if a part of this is not.
+    fn back(self, part: Part) -> (u32, Part) {
+        match self {
+            Link::Same(id) => (id, part),
+            Link::Member(id, member) => (id, Part::Member(member)),
+            Link::Inside(id) => (id, Part::All),
+        }
+    }
+
+    fn into(m: &Module, base: u32, path: &[u32]) -> Link {
+        let to = match m.code.type_of(base).and_then(|ty| m.ty(ty)) {
+            Some(Type::Pointer { to, .. }) => m.ty(*to),
+            _ => None,
+        };
+        match (to, path.first().map(|&id| m.constant_index(id))) {
+            (Some(Type::Struct { members }), Some(Some(n))) if (0..members.len() as i64).contains(&n) => {
+                Link::Member(base, n as u32)
+            }
+            (_, None) => Link::Same(base),
+            _ => Link::Inside(base),
+        }
+    }
+}
+
+/// What is simple in a module.
+pub(super) fn find(m: &Module) -> Simple {
     // Pointers to private memory, and what each was made of.
-    let mut made_of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    let mut made_of: FxHashMap<u32, Vec<Link>> = FxHashMap::default();
     let mut pointers = FxHashSet::default();
     for inst in &m.code.insts {
         if inst.ty != 0
@@ -39,7 +104,7 @@ pub(super) fn find(m: &Module) -> FxHashSet<u32> {
         let x = m.code.operands(n);
         let mut spoil = |id: u32| {
             if pointers.contains(&id) {
-                complex.push(id);
+                complex.push((id, Part::All));
             }
         };
         let named = matches!(inst.op, Op::Name | Op::Decorate | Op::LifetimeStart | Op::LifetimeStop);
@@ -68,29 +133,36 @@ pub(super) fn find(m: &Module) -> FxHashSet<u32> {
             Op::Store => spoil(x[1]),
             Op::CopyMemory if !m.kernel => {}
             Op::AccessChain | Op::InBoundsAccessChain => {
-                if known_path(m, x[0], &x[1..]) {
-                    made_of.entry(inst.result).or_default().push(x[0]);
-                } else {
-                    spoil(x[0]);
+                let link = Link::into(m, x[0], &x[1..]);
+                made_of.entry(inst.result).or_default().push(link);
+                if !known_path(m, x[0], &x[1..]) {
                     spoil(inst.result);
+                    if pointers.contains(&x[0]) {
+                        complex.push(link.back(Part::All));
+                    }
                 }
             }
-            Op::InBoundsPtrAccessChain | Op::PtrAccessChain
-                if m.constant_index(x[1]) == Some(0) && known_path(m, x[0], &x[2..]) =>
-            {
-                made_of.entry(inst.result).or_default().push(x[0]);
+            Op::InBoundsPtrAccessChain | Op::PtrAccessChain if m.constant_index(x[1]) == Some(0) => {
+                let link = Link::into(m, x[0], &x[2..]);
+                made_of.entry(inst.result).or_default().push(link);
+                if !known_path(m, x[0], &x[2..]) {
+                    spoil(inst.result);
+                    if pointers.contains(&x[0]) {
+                        complex.push(link.back(Part::All));
+                    }
+                }
             }
             Op::Bitcast if casts.contains(&inst.result) && pointers.contains(&x[0]) => {
-                made_of.entry(inst.result).or_default().push(x[0]);
+                made_of.entry(inst.result).or_default().push(Link::Inside(x[0]));
             }
             Op::ExtInst if vector_in_memory(m, x).is_some_and(|v| v.fits(m)) => {}
-            Op::CopyObject => made_of.entry(inst.result).or_default().push(x[0]),
+            Op::CopyObject => made_of.entry(inst.result).or_default().push(Link::Same(x[0])),
             Op::FunctionCall => {
                 let params = m.function_of.get(&x[0]).map(|&f| &m.functions[f].params);
                 for (i, &arg) in x[1..].iter().enumerate() {
                     match params.and_then(|params| params.get(i)) {
                         Some(&param) if pointers.contains(&param) => {
-                            made_of.entry(param).or_default().push(arg);
+                            made_of.entry(param).or_default().push(Link::Same(arg));
                         }
                         _ => spoil(arg),
                     }
@@ -103,13 +175,21 @@ pub(super) fn find(m: &Module) -> FxHashSet<u32> {
         }
     }
     let mut spoilt = FxHashSet::default();
-    while let Some(id) = complex.pop() {
-        if spoilt.insert(id) {
-            complex.extend(made_of.get(&id).into_iter().flatten());
+    while let Some((id, part)) = complex.pop() {
+        if spoilt.insert((id, part)) {
+            complex.extend(made_of.get(&id).into_iter().flatten().map(|link| link.back(part)));
         }
     }
-    pointers.retain(|id| !spoilt.contains(id));
-    pointers
+    let mut simple = Simple { whole: pointers, ..Simple::default() };
+    for &(id, part) in &spoilt {
+        simple.whole.remove(&id);
+        if let Part::Member(member) = part
+            && !spoilt.contains(&(id, Part::All))
+        {
+            simple.members.entry(id).or_default().insert(member);
+        }
+    }
+    simple
 }
 
 /// A vector that `vloadn` or `vstoren` moves: the pointer to scalars, the offset in vectors, and the components.

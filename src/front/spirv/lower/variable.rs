@@ -1,7 +1,8 @@
 //! Variables and parameters: where they lie, and what they begin with.
 //!
 //! - in registers, if they are simple ([`super::simple`])
-//! - `Function`, `Private`, and constants of kernels: private memory; those of functions lie above what their callers use
+//! - `Function`, `Private`, and constants of kernels: private memory; those of functions lie above what their callers use, but
+//!   for those that are constants ([`super::table`])
 //! - `Workgroup`: shared memory, zeroed by one thread before a barrier if the module asks for it
 //! - buffers by the table of bindings ([`super::layout`]); push constants at the beginning of the kernel's input
 //! - parameters of kernels: in the kernel's input, by OpenCL's rules; structures by value are copied
@@ -25,7 +26,7 @@ use spirv::{BuiltIn, Decoration, FunctionParameterAttribute, StorageClass};
 const MOST_ZEROED: u64 = 4096;
 
 impl Lower<'_, '_> {
-    fn pointee(&self, ty: u32) -> R<(StorageClass, u32)> {
+    pub(super) fn pointee(&self, ty: u32) -> R<(StorageClass, u32)> {
         match self.m.ty(ty) {
             Some(&Type::Pointer { class, to }) => Ok((class, to)),
             _ => self.fail("the type of a variable is a pointer"),
@@ -130,16 +131,39 @@ impl Lower<'_, '_> {
     }
 
     /// A variable in registers or in private memory that is never used again.
-    fn private_variable(&mut self, id: u32, to: u32) -> R<Pointer> {
-        if self.simple.contains(&id) {
-            let slots = self.new_slots(to)?;
-            self.slots.push(slots);
-            return Ok(Pointer::new(Place::Slot { slot: self.slots.len() - 1, first: 0 }, to));
-        }
-        let at = self.private;
-        let (p, end) = self.private_memory(at, to)?;
+    pub(super) fn private_variable(&mut self, id: u32, to: u32) -> R<Pointer> {
+        let (p, end) = self.placed(id, to, self.private)?;
         self.private = end;
         Ok(p)
+    }
+
+    /// A variable in registers or, as far as it needs memory, from an address on; and where that ends.
+    fn placed(&mut self, id: u32, to: u32, mut at: u32) -> R<(Pointer, u32)> {
+        if self.simple.whole(id) {
+            return Ok((Pointer::new(self.slot(to)?, to), at));
+        }
+        let (Some(complex), Some(Type::Struct { members })) = (self.simple.members(id).cloned(), self.m.ty(to))
+        else {
+            return self.private_memory(at, to);
+        };
+        let mut places = Vec::new();
+        for (n, &member) in members.iter().enumerate() {
+            places.push(if complex.contains(&(n as u32)) {
+                let (p, end) = self.private_memory(at, member)?;
+                at = end;
+                p.place
+            } else {
+                self.slot(member)?
+            });
+        }
+        Ok((Pointer::new(Place::Members(places.into()), to), at))
+    }
+
+    /// Registers for a type.
+    fn slot(&mut self, ty: u32) -> R<Place> {
+        let slots = self.new_slots(ty)?;
+        self.slots.push(slots);
+        Ok(Place::Slot { slot: self.slots.len() - 1, first: 0 })
     }
 
     /// Private memory from an address on; and where it ends.
@@ -155,7 +179,7 @@ impl Lower<'_, '_> {
     }
 
     /// Stores the constant that a variable begins with.
-    fn begin_with(&mut self, p: &Pointer, init: u32) -> R<()> {
+    pub(super) fn begin_with(&mut self, p: &Pointer, init: u32) -> R<()> {
         if let Some(Type::Pointer { .. }) = self.m.ty(p.to) {
             let address = self.comps(init)?;
             return self.store_value(p, &address, 0);
@@ -280,6 +304,11 @@ impl Lower<'_, '_> {
                 Some(_) => self.missing("an initial image or sampler of a variable is"),
             };
         }
+        if let Some(table) = self.tables.get(&id) {
+            let p = table.clone();
+            self.define_value(Value::Pointer(p));
+            return Ok(());
+        }
         let p = match self.variables.get(&(self.instance, id)) {
             Some(p) => p.clone(),
             None => self.frame_variable(self.instance, id, to)?,
@@ -300,15 +329,10 @@ impl Lower<'_, '_> {
 
     /// A variable of a function where it is called, above what its callers use.
     fn frame_variable(&mut self, instance: u32, id: u32, to: u32) -> R<Pointer> {
-        let p = if self.simple.contains(&id) {
-            self.private_variable(id, to)?
-        } else {
-            let top = self.tops.get(&instance).copied().unwrap_or(self.private);
-            let (p, end) = self.private_memory(top, to)?;
-            self.tops.insert(instance, end);
-            self.private = self.private.max(end);
-            p
-        };
+        let top = self.tops.get(&instance).copied().unwrap_or(self.private);
+        let (p, end) = self.placed(id, to, top)?;
+        self.tops.insert(instance, end);
+        self.private = self.private.max(end);
         self.variables.insert((instance, id), p.clone());
         Ok(p)
     }
@@ -426,6 +450,13 @@ impl Lower<'_, '_> {
             self.values.insert((0, param), (value, self.e.b.block));
         }
         self.arguments.facts = at.next_multiple_of(4);
+        let facts = 8 * (self.arguments.textures + self.arguments.images);
+        let asked = self.m.globals.iter().any(|&n| {
+            let id = self.m.code.insts[n].result;
+            let built_in = self.m.decoration(id, Decoration::BuiltIn);
+            built_in == Some(&[BuiltIn::GlobalOffset as u32]) && self.stages.used.variable(id)
+        });
+        self.arguments.global_offset = asked.then_some((self.arguments.facts + facts).next_multiple_of(32));
         self.input_bytes = at;
         Ok(())
     }
