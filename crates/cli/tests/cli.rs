@@ -733,7 +733,11 @@ fn a_module_is_compiled_by_its_entry_point_and_shows_the_lines_of_its_source() {
 fn remarks_and_profiles_of_modules_show_lines_of_glsl_opencl_and_wgsl() {
     let module = |name: &str| format!("{}/../../spirv-fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
     for (fixture, source, line) in [
-        ("gl.loops_nested_return.V.g.json", "gl.loops_nested_return.V.g.spv", "gl.loops_nested_return.V.comp:"),
+        (
+            "gl.loops_nested_return.V.g.json",
+            "gl.loops_nested_return.V.g.spv",
+            "gl.loops_nested_return.V.comp:",
+        ),
         ("bfs_queue.g.json", "bfs_queue.O0.g.spv", "bfs_queue.cl:"),
         ("w04_switch_loop.g.json", "w04_switch_loop.g.spv", "w04_switch_loop.wgsl:"),
     ] {

@@ -114,12 +114,29 @@ fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || c == ';' { '.' } else { c }).take(200).collect()
 }
 
+/// Every word of a module is written and read again, so neither goes through the machinery of formats.
 fn hex(out: &mut String, words: &[u32]) {
     out.push(';');
     for w in words {
-        let _ = write!(out, " {w:08x}");
+        let digit = |n: u32| char::from(b"0123456789abcdef"[(w >> (28 - 4 * n) & 15) as usize]);
+        out.push(' ');
+        out.extend((0..8).map(digit));
     }
     out.push('\n');
+}
+
+fn decimal(out: &mut String, mut x: u32) {
+    let mut digits = [0; 10];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (x % 10) as u8;
+        x /= 10;
+        if x == 0 {
+            break;
+        }
+    }
+    out.extend(digits[at..].iter().map(|&d| char::from(d)));
 }
 
 /// Calls `f` with each instruction: its opcode, if it is known, and its words, as many as there are.
@@ -187,10 +204,13 @@ impl Names {
 
     fn id(&self, id: u32, out: &mut String) {
         // A name may be another id's number or name, so both are said.
-        let _ = match self.names.get(&id) {
-            Some(name) => write!(out, "%{name}.{id} "),
-            None => write!(out, "%{id} "),
-        };
+        out.push('%');
+        if let Some(name) = self.names.get(&id) {
+            out.push_str(name);
+            out.push('.');
+        }
+        decimal(out, id);
+        out.push(' ');
     }
 
     /// An instruction without its words.

@@ -84,10 +84,40 @@ impl Words {
     }
 }
 
+/// What hexadecimal digits stand for; others for 255.
+const DIGITS: [u8; 256] = {
+    let mut digits = [255; 256];
+    let mut n = 0;
+    while n < 16 {
+        digits[b"0123456789abcdef"[n] as usize] = n as u8;
+        digits[b"0123456789ABCDEF"[n] as usize] = n as u8;
+        n += 1;
+    }
+    digits
+};
+
 /// The words of a line of a listing: what stands behind the last semicolon.
 fn line_words(line: &str, words: &mut Vec<u32>) -> Option<()> {
-    let (_, hex) = line.rsplit_once(';')?;
-    for word in hex.split_ascii_whitespace() {
+    let line = line.as_bytes();
+    let hex = &line[line.iter().rposition(|&b| b == b';')? + 1..];
+    // As a listing has them: a blank and eight digits each.
+    let (chunks, rest) = hex.as_chunks::<9>();
+    if rest.trim_ascii().is_empty() && chunks.iter().all(|c| c[0] == b' ') {
+        let before = words.len();
+        let mut wrong = 0;
+        words.extend(chunks.iter().map(|chunk| {
+            chunk[1..].iter().fold(0, |word, &digit| {
+                let digit = DIGITS[usize::from(digit)];
+                wrong |= digit;
+                word << 4 | u32::from(digit)
+            })
+        }));
+        if wrong < 16 {
+            return Some(());
+        }
+        words.truncate(before);
+    }
+    for word in std::str::from_utf8(hex).ok()?.split_ascii_whitespace() {
         words.push(u32::from_str_radix(word, 16).ok()?);
     }
     Some(())
@@ -99,9 +129,10 @@ pub(super) fn words(text: &str) -> Result<Words, Diagnostics> {
     let mut words = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        let span = Span::new(start, start + line.trim_end().len());
+        let shown = line.trim_ascii_end();
+        let span = Span::new(start, start + shown.len());
         start += line.len();
-        if line.trim().is_empty() {
+        if shown.is_empty() {
             continue;
         }
         let at = words.len();

@@ -1,12 +1,12 @@
 //! Forms of compiled code for people: SASS text with source lines, its control flow graph, remarks.
 
 use crate::report::{self, Input};
-use nvir::{Language, Shader, Source};
 use nvir::asm::cfg::Graph;
 use nvir::diag::{line_column, visible};
 use nvir::front::spirv;
 use nvir::image::listing::{self, address};
 use nvir::remark::Remark;
+use nvir::{Language, Shader, Source};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -61,8 +61,7 @@ fn source_line<'a>(r: &Remark, source: &Source<'a>) -> Option<&'a str> {
 
 pub(crate) fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
     let place = r.loc.0.map(|span| line_column(source.text, span.start));
-    let mut value =
-        json!({"pass": r.pass, "message": r.message, "line": place.map(|p| p.0), "column": place.map(|p| p.1)});
+    let mut value = json!({"pass": r.pass, "message": r.message, "line": place.map(|p| p.0), "column": place.map(|p| p.1)});
     if let Some(line) = source_line(r, source) {
         value["source"] = line.into();
     }

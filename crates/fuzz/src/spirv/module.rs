@@ -605,7 +605,8 @@ pub(super) fn words(program: &Program) -> Vec<u32> {
     let void = m.declare_type(Op::TypeVoid, &[]);
     let word = m.ty(Ty::Int(32));
     let long = m.ty(Ty::Int(64));
-    let storage = if kernel { spirv::StorageClass::CrossWorkgroup } else { spirv::StorageClass::StorageBuffer };
+    let storage =
+        if kernel { spirv::StorageClass::CrossWorkgroup } else { spirv::StorageClass::StorageBuffer };
     let long_pointer = m.pointer(storage, long);
     let global = |m: &mut Module, ty: u32, class: spirv::StorageClass| {
         let id = m.id();

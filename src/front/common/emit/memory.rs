@@ -8,7 +8,8 @@ use super::Emit;
 use super::alu::int_type;
 use super::value::{Comp, Shape, Word};
 use crate::chip::CONST_BANK_BYTES;
-use crate::ir::{Align, AtomOp, Aux, Class, Cond, Inst, MemRef, Merge, Op, Space, Src as Operand, Type};
+use crate::ir::{Align, AtomOp, Aux, Class, Cond, Inst, MemRef, Merge, Op, Space, Src as Operand};
+use crate::ir::{SrcKind, SrcMods, Type};
 use arrayvec::ArrayVec;
 
 /// Bytes up to which a copy is unrolled.
@@ -211,11 +212,12 @@ impl Emit<'_> {
         if let Some(n) = index.as_const() {
             return forward(mem, (n as u32).wrapping_mul(stride));
         }
-        let align = weakened(mem.align, stride);
         let base = mem.base();
         let wide = matches!(mem.space, Space::Global | Space::Generic);
         let mut r = mem;
         if wide {
+            let (index, more) = self.without_constant(index, stride);
+            r = forward(r, more);
             let (lo, hi) = match index {
                 Comp::Wide(lo, hi) => (lo, Some(hi)),
                 c => (c.word(), None),
@@ -248,8 +250,23 @@ impl Emit<'_> {
             let v = self.val(sum);
             r.set_base(&[v]);
         }
-        r.align = align;
+        r.align = weakened(r.align, stride);
         r
+    }
+
+    /// An index of 64 bits without a constant that was added to it, and the bytes that this is.
+    fn without_constant(&self, index: Comp, stride: u32) -> (Comp, u32) {
+        /// So far from an address no access is split off.
+        const NEAR: i64 = 1 << 16;
+        let constant = || {
+            let Comp::Wide(Word::Val(lo), Word::Val(hi)) = index else { return None };
+            let sum = self.b.func.def_inst(lo).filter(|i| i.op == Op::Add && i.ty.words() == 2)?;
+            let [Operand { kind: SrcKind::Pair([x, y]), mods }, c] = sum.srcs.as_slice() else { return None };
+            let bytes = (c.as_imm64()? as i64).checked_mul(stride.into())?;
+            let plain = sum.dsts.as_slice() == [lo, hi] && *mods == SrcMods::default();
+            (plain && bytes.abs() < NEAR).then_some((Comp::Wide((*x).into(), (*y).into()), bytes as u32))
+        };
+        constant().unwrap_or((index, 0))
     }
 
     /// Whether a number of 64 bits is its lower half extended, and with its sign.

@@ -29,9 +29,13 @@ fn find(m: &Module) -> FxHashMap<u32, u32> {
     for (n, inst) in m.code.insts.iter().enumerate() {
         let x = m.code.operands(n);
         let ok = match inst.op {
-            Op::Name | Op::Decorate | Op::EntryPoint | Op::Load | Op::LifetimeStart | Op::LifetimeStop => true,
+            Op::Name | Op::Decorate | Op::EntryPoint | Op::Load | Op::LifetimeStart | Op::LifetimeStop => {
+                true
+            }
             Op::AccessChain | Op::InBoundsAccessChain => true,
-            Op::Variable if is_private(m, inst.result) => x.get(1).is_none_or(|&init| store(inst.result, init)),
+            Op::Variable if is_private(m, inst.result) => {
+                x.get(1).is_none_or(|&init| store(inst.result, init))
+            }
             Op::Store if roots.find(m, x[0]) == Some(x[0]) => store(x[0], x[1]),
             _ => m.is_debug(n),
         };

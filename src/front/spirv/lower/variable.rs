@@ -142,7 +142,8 @@ impl Lower<'_, '_> {
         if self.simple.whole(id) {
             return Ok((Pointer::new(self.slot(to)?, to), at));
         }
-        let (Some(complex), Some(Type::Struct { members })) = (self.simple.members(id).cloned(), self.m.ty(to))
+        let (Some(complex), Some(Type::Struct { members })) =
+            (self.simple.members(id).cloned(), self.m.ty(to))
         else {
             return self.private_memory(at, to);
         };
