@@ -42,6 +42,7 @@ use super::structure;
 use super::used;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::constants::MAX_TEXTURES;
+use crate::driver::sanitizer::RED_ZONE;
 use crate::front::Request;
 use crate::front::common::emit::value::{Comp, Shape};
 use crate::front::common::emit::{Division, Emit};
@@ -116,6 +117,7 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         n: entry.at,
         private: 0,
         shared: 0,
+        extents: Vec::new(),
         exact: modes.iter().any(|(mode, _)| *mode == ExecutionMode::ContractionOff),
         input_bytes: 0,
         stages,
@@ -126,6 +128,7 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
     };
     lower.run(function, kernel, &items, &loops)?;
     let (private_bytes, shared_bytes, input_bytes) = (lower.private, lower.shared, lower.input_bytes);
+    let extents = std::mem::take(&mut lower.extents);
     let interface = lower.stages.interface;
     let routines = lower.routines.into_functions();
     let ssa = lower.e.ssa;
@@ -139,7 +142,9 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
     program.shared_bytes = shared_bytes;
     program.private_bytes = private_bytes;
     program.input_bytes = input_bytes;
-    program.shared_pointers = kernel;
+    program.shared_pointers = kernel || extents.len() > 1;
+    program.red_zone_bytes = RED_ZONE * extents.len() as u32;
+    program.extents = extents;
     if interface.stage.is_graphics() {
         program.interface = Some(Box::new(interface));
     }
@@ -237,6 +242,8 @@ struct Lower<'a, 'f> {
     n: usize,
     private: u32,
     shared: u32,
+    /// Variables in shared memory, where that is sanitized.
+    extents: Vec<ir::Extent>,
     /// Products and sums are not to be fused.
     exact: bool,
     input_bytes: u32,

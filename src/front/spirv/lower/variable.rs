@@ -15,11 +15,12 @@ use super::{Lower, R};
 use crate::chip::CONST_BANK_BYTES;
 use crate::driver::Abi;
 use crate::driver::constants::MAX_TEXTURES;
+use crate::driver::sanitizer::RED_ZONE;
 use crate::front::common::emit::value::{Comp, Word};
 use crate::front::common::lanes;
 use crate::front::spirv::module::Module;
 use crate::front::spirv::types::{SCALARS, Type};
-use crate::ir::{Align, Cond, MemRef, Order, Space, Type as IrType};
+use crate::ir::{Align, Cond, Extent, MemRef, Order, Space, Type as IrType};
 use spirv::{BuiltIn, Decoration, FunctionParameterAttribute, StorageClass};
 
 /// Bytes of shared memory of a variable that is zeroed.
@@ -126,8 +127,20 @@ impl Lower<'_, '_> {
             Some(end) => self.shared = end,
             None => return self.missing("more shared memory than a block can have (48 KiB) is"),
         }
+        let var = self.shared_extent(at, self.shared - at);
         let mem = MemRef::new(Space::Shared).with_offset(at as i32).with_align(Align::multiple_of(16));
-        Ok(Pointer::new(Place::Memory(mem), to))
+        Ok(Pointer::new(Place::Memory(mem.with_var(var)), to))
+    }
+
+    /// Notes where a variable in shared memory lies, and leaves room behind it, if that memory is sanitized: the number by
+    /// which accesses name it.
+    fn shared_extent(&mut self, start: u32, bytes: u32) -> u16 {
+        if !self.request.sanitize.has_zones() || self.extents.len() >= usize::from(u16::MAX) {
+            return 0;
+        }
+        self.extents.push(Extent { space: Space::Shared, start, bytes });
+        self.shared = self.shared.saturating_add(RED_ZONE);
+        self.extents.len() as u16
     }
 
     /// A variable in registers or in private memory that is never used again.
