@@ -40,9 +40,12 @@ mod known_bits;
 mod licm;
 mod loop_carried;
 mod loop_constants;
+mod loop_lag;
+mod loop_loads;
 mod madsp;
 mod mem_combine;
 pub(crate) mod mem_forward;
+mod merge_exits;
 mod mods;
 mod operand;
 pub(crate) mod perspective_divide;
@@ -214,6 +217,9 @@ pub static PASSES: &[Pass] = &[
         loop_constants::run,
         "constants in registers move in front of loops that have registers left",
     ),
+    on_function("loop_lag", loop_lag::run, "what a loop's parameter was a round before is computed behind the loop"),
+    on_function("loop_loads", loop_loads::run, "loads that nothing in a loop can change move in front of it")
+        .about(&[Op::Ld]),
     on_function(
         "madsp",
         madsp::run,
@@ -226,6 +232,7 @@ pub static PASSES: &[Pass] = &[
         mem_forward::run,
         "forwards stores to loads; removes repeated loads and dead stores",
     ),
+    on_function("merge_exits", merge_exits::run, "two exits of a loop, one behind the other, become one"),
     on_function(
         "mods",
         mods::run,
@@ -284,8 +291,8 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate unroll address mem_forward
-            hoist if_convert known_bits divmod copy_prop address dce
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate merge_exits loop_lag unroll address mem_forward
+            hoist if_convert known_bits divmod copy_prop address loop_loads dce
         ),
         (Stage::Ssa, _) => passes!(
             dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs
