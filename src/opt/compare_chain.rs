@@ -7,14 +7,6 @@
 //! and u32 %r3 %r1 %r2       ->   set.lt.and u32 u32 %r3 %c %d %p1
 //! ```
 //!
-//! Masks that are compared with each other are a chain by exclusive or:
-//!
-//! ```text
-//! set.lt u32 u32 %r1 %r2 %r3
-//! set.eq u32 u32 %r4 %r5 0x0              set.eq pred u32 %p8 %r5 0x0
-//! set.eq pred u32 %p6 %r1 %r4     ->      set.ge.xor pred u32 %p6 %r2 %r3 %p8
-//! ```
-//!
 //! So a conjunction of n comparisons takes n instructions, whatever it is for. Safe where the masks
 //! have no other reader: all that moves is a comparison, from its place to where its mask is joined
 //! with the other, and not far.
@@ -31,7 +23,7 @@ const CHAIN: usize = 16;
 
 pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mask = |s: &Src| scalar_def_by(f, s, &[Op::Set]).is_some_and(|d| d.ty != Type::Pred);
-    let logic = |i: &Inst| (matches!(i.op, Op::And | Op::Or) || same(i).is_some()) && i.srcs.iter().all(mask);
+    let logic = |i: &Inst| matches!(i.op, Op::And | Op::Or) && i.srcs.iter().all(mask);
     if !f.insts_in_order().any(|(_, i)| logic(&f.insts[i])) {
         return false;
     }
@@ -80,37 +72,10 @@ impl Masks {
             .then_some(i)
     }
 
-    /// Masks are the same where one comparison holds and the negation of the other does not, or neither.
-    fn join_same(&self, f: &mut Function, at: InstId, equal: bool) -> bool {
-        let inst = &f.insts[at];
-        let mask = |s: &Src| {
-            let word = |i: &InstId| matches!(f.insts[*i].ty, Type::U32 | Type::S32);
-            self.comparison(f, s).filter(word)
-        };
-        let (Some(a), Some(b)) = (mask(&inst.srcs[0]), mask(&inst.srcs[1])) else { return false };
-        let (later, earlier) = if self.place[a] > self.place[b] { (a, b) } else { (b, a) };
-        let near = |i: InstId| self.now - self.place[i] <= FAR;
-        let alone = |i: &InstId| f.insts[*i].srcs.len() == 2 && near(*i);
-        let Some(moved) = [later, earlier].into_iter().find(alone) else { return false };
-        let ty = inst.ty;
-        let p = as_predicate(f, if moved == later { earlier } else { later });
-        let mut new = f.insts[moved].clone();
-        new.ty = ty;
-        if equal {
-            new.cond = new.cond.negate();
-        }
-        take_along(&mut new, p, Logic::Xor);
-        put(f, at, new);
-        true
-    }
-
     /// Joins the masks that an instruction reads, if one of their comparisons can take the other
     /// along; gives what is to stand before the instruction.
     fn join(&mut self, f: &mut Function, at: InstId) -> Option<Option<InstId>> {
         let inst = &f.insts[at];
-        if let Some(equal) = same(inst) {
-            return self.join_same(f, at, equal).then_some(None);
-        }
         let logic = match inst.op {
             Op::And => Logic::And,
             Op::Or => Logic::Or,
@@ -164,21 +129,6 @@ impl Masks {
         last.srcs[2] = Src::val(moved);
         put(f, at, last);
         Some(Some(begin))
-    }
-}
-
-/// Whether an instruction asks whether words are the same, or differ.
-fn same(inst: &Inst) -> Option<bool> {
-    let word = |ty: Type| matches!(ty, Type::U32 | Type::S32);
-    let plain = inst.op == Op::Set
-        && inst.srcs.len() == 2
-        && word(inst.sty)
-        && (word(inst.ty) || inst.ty == Type::Pred)
-        && inst.guard.is_none();
-    match inst.cond {
-        Cond::Eq if plain => Some(true),
-        Cond::Ne if plain => Some(false),
-        _ => None,
     }
 }
 
