@@ -19,11 +19,14 @@ use super::licm::front;
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Loads moved out of one loop: each holds a register through the whole of it.
 const MOST: usize = 8;
 /// Instructions that may go with a load.
 const CHAIN: usize = 8;
+/// Parameters of a loop that is looked at.
+const PARAMS: usize = 16;
 
 pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let is_header = |b: &BlockId| matches!(f.blocks[*b].merge, Merge::Loop { .. });
@@ -87,20 +90,21 @@ fn first_blocks(f: &Function, cfg: &Cfg, h: BlockId) -> Vec<BlockId> {
 
 /// Whether every way out of the loop depends on something that the loop computes from round to round, without loads.
 fn counts(f: &Function, h: BlockId, blocks: &[BlockId]) -> bool {
-    let mut inside: EntitySet<BlockId> = EntitySet::with_capacity(f.blocks.len());
-    inside.extend(blocks.iter().copied());
+    let inside: FxHashSet<BlockId> = blocks.iter().copied().collect();
     let params = &f.blocks[h].params;
     let back: Vec<&Edge> =
         blocks.iter().flat_map(|&b| f.blocks[b].term.edges()).filter(|e| e.to == h).collect();
+    if params.len() > PARAMS {
+        return false;
+    }
     let mut kept: Vec<ValueId> = params.clone();
     loop {
-        let mut varies: EntitySet<ValueId> = EntitySet::new();
-        varies.extend(kept.iter().copied());
+        let mut varies: FxHashSet<ValueId> = kept.iter().copied().collect();
         for &b in blocks {
             for &i in &f.blocks[b].body {
                 let inst = &f.insts[i];
                 let mut reads = false;
-                inst.for_uses(|v| reads |= varies.contains(v));
+                inst.for_uses(|v| reads |= varies.contains(&v));
                 if reads && inst.is_pure() {
                     inst.for_defs(|v| _ = varies.insert(v));
                 }
@@ -108,7 +112,7 @@ fn counts(f: &Function, h: BlockId, blocks: &[BlockId]) -> bool {
         }
         let stays = |p: &ValueId| {
             let k = params.iter().position(|q| q == p);
-            let computed = |v: &ValueId| varies.contains(*v) && !params.contains(v);
+            let computed = |v: &ValueId| varies.contains(v) && !params.contains(v);
             k.is_some_and(|k| back.iter().all(|e| e.args.get(k).is_some_and(computed)))
         };
         let before = kept.len();
@@ -116,9 +120,9 @@ fn counts(f: &Function, h: BlockId, blocks: &[BlockId]) -> bool {
         if kept.len() < before {
             continue;
         }
-        let leaves = |b: BlockId| f.blocks[b].term.successors().any(|s| !inside.contains(s));
+        let leaves = |b: BlockId| f.blocks[b].term.successors().any(|s| !inside.contains(&s));
         return blocks.iter().copied().filter(|&b| leaves(b)).all(|b| match &f.blocks[b].term {
-            Term::Branch { cond, .. } => varies.contains(*cond),
+            Term::Branch { cond, .. } => varies.contains(cond),
             // Who comes there was sent by a branch inside.
             _ => true,
         });
@@ -126,30 +130,27 @@ fn counts(f: &Function, h: BlockId, blocks: &[BlockId]) -> bool {
 }
 
 fn move_loads(f: &mut Function, blocks: &[BlockId], first: &[BlockId], front: BlockId) -> usize {
-    let mut inside: EntitySet<ValueId> = EntitySet::with_capacity(f.values.len());
-    let mut reads: SecondaryMap<ValueId, u32> = SecondaryMap::with_capacity(f.values.len());
+    let mut inside: FxHashSet<ValueId> = FxHashSet::default();
+    let mut reads: FxHashMap<ValueId, u32> = FxHashMap::default();
     for &b in blocks {
         inside.extend(f.blocks[b].params.iter().copied());
         for &i in &f.blocks[b].body {
             f.insts[i].for_defs(|v| _ = inside.insert(v));
-            f.insts[i].for_uses(|v| reads[v] += 1);
+            f.insts[i].for_uses(|v| *reads.entry(v).or_default() += 1);
         }
     }
     let candidates: Vec<InstId> = first.iter().flat_map(|&b| f.blocks[b].body.clone()).collect();
-    let mut place: SecondaryMap<InstId, u32> = SecondaryMap::with_capacity(f.insts.len());
-    for (n, &i) in (1..).zip(&candidates) {
-        place[i] = n;
-    }
-    let mut gone = EntitySet::with_capacity(f.insts.len());
+    let place: FxHashMap<InstId, u32> = candidates.iter().copied().zip(0..).collect();
+    let mut gone: FxHashSet<InstId> = FxHashSet::default();
     let mut count = 0;
     for &load in candidates.iter().filter(|&&i| is_load(&f.insts[i])) {
         if count == MOST {
             break;
         }
         let Some(mut chain) = chain(f, load, &inside, &place, &reads) else { continue };
-        chain.sort_unstable_by_key(|&i| place[i]);
+        chain.sort_unstable_by_key(|i| place[i]);
         for i in chain {
-            f.insts[i].for_defs(|v| _ = inside.remove(v));
+            f.insts[i].for_defs(|v| _ = inside.remove(&v));
             f.blocks[front].body.push(i);
             gone.insert(i);
         }
@@ -157,7 +158,7 @@ fn move_loads(f: &mut Function, blocks: &[BlockId], first: &[BlockId], front: Bl
     }
     if count > 0 {
         for &b in first {
-            f.blocks[b].body.retain(|&i| !gone.contains(i));
+            f.blocks[b].body.retain(|&i| !gone.contains(&i));
         }
     }
     count
@@ -167,22 +168,24 @@ fn move_loads(f: &mut Function, blocks: &[BlockId], first: &[BlockId], front: Bl
 fn chain(
     f: &Function,
     load: InstId,
-    inside: &EntitySet<ValueId>,
-    place: &SecondaryMap<InstId, u32>,
-    reads: &SecondaryMap<ValueId, u32>,
+    inside: &FxHashSet<ValueId>,
+    place: &FxHashMap<InstId, u32>,
+    reads: &FxHashMap<ValueId, u32>,
 ) -> Option<Vec<InstId>> {
+    let read = |v: &ValueId| reads.get(v).copied().unwrap_or(0);
     let mut chain = vec![load];
     let mut at = 0;
     while let Some(&i) = chain.get(at) {
         at += 1;
         let mut needed: Vec<ValueId> = Vec::new();
-        f.insts[i].for_uses(|v| needed.extend(inside.contains(v).then_some(v)));
+        f.insts[i].for_uses(|v| needed.extend(inside.contains(&v).then_some(v)));
         for v in needed {
             let Def::Inst(d) = f.values[v].def else { return None };
             let inst = &f.insts[d];
-            let movable = inst.is_pure() && inst.guard.is_none() && inst.ext.is_none() && place[d] > 0;
+            let movable =
+                inst.is_pure() && inst.guard.is_none() && inst.ext.is_none() && place.contains_key(&d);
             // Who reads a carry goes with it.
-            let carries = |&d: &ValueId| f.class(d) == Class::Carry && reads[d] > 1;
+            let carries = |d: &ValueId| f.class(*d) == Class::Carry && read(d) > 1;
             if !movable || inst.dsts.iter().any(carries) || chain.len() > CHAIN {
                 return None;
             }
@@ -195,7 +198,7 @@ fn chain(
     let whole = chain.iter().all(|&i| {
         let unread = |&d: &ValueId| {
             f.class(d) == Class::Carry
-                && reads[d] > 0
+                && read(&d) > 0
                 && !chain.iter().any(|&r| {
                     let mut found = false;
                     f.insts[r].for_uses(|v| found |= v == d);

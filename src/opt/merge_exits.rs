@@ -96,8 +96,9 @@ fn exit(f: &Function, b: BlockId, exits: &EntitySet<BlockId>, counts: &Counts) -
     }
     let number = |i: InstId| {
         let inst = &f.insts[i];
-        let word = inst.op == Op::Mov && inst.guard.is_none() && f.class(inst.dsts[0]) == Class::Gpr;
-        Some((inst.dsts[0], inst.srcs[0].as_imm().filter(|_| word)?))
+        let word = inst.op == Op::Mov && inst.guard.is_none();
+        let d = *inst.dsts.first().filter(|&&d| word && f.class(d) == Class::Gpr)?;
+        Some((d, inst.srcs[0].as_imm()?))
     };
     let numbers: Vec<(ValueId, u32)> = by.body.iter().map(|&i| number(i)).collect::<Option<_>>()?;
     let of = |a: ValueId| numbers.iter().find(|n| n.0 == a).map_or(Src::val(a), |n| Src::imm(n.1));

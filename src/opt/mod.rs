@@ -217,7 +217,11 @@ pub static PASSES: &[Pass] = &[
         loop_constants::run,
         "constants in registers move in front of loops that have registers left",
     ),
-    on_function("loop_lag", loop_lag::run, "what a loop's parameter was a round before is computed behind the loop"),
+    on_function(
+        "loop_lag",
+        loop_lag::run,
+        "what a loop's parameter was a round before is computed behind the loop",
+    ),
     on_function("loop_loads", loop_loads::run, "loads that nothing in a loop can change move in front of it")
         .about(&[Op::Ld]),
     on_function(

@@ -4,6 +4,7 @@
 
 use nvir::Chip;
 use nvir::Compiler;
+use nvir::compiler::{OptLevel, Options};
 use nvir::emu;
 use nvir::random::Random;
 
