@@ -79,7 +79,7 @@ pub fn run(f: &mut Function, library: &mut Library) -> bool {
 const SIGN: u32 = 0x8000_0000;
 
 /// The two words of an operand, its modifiers applied.
-fn operand(b: &mut Builder<'_>, s: &Src) -> Pair {
+pub(super) fn operand(b: &mut Builder<'_>, s: &Src) -> Pair {
     let mut high = word(s, 1);
     if s.mods.abs {
         high = b.op2(Op::And, Type::U32, high, !SIGN).into();
@@ -92,7 +92,7 @@ fn operand(b: &mut Builder<'_>, s: &Src) -> Pair {
 }
 
 /// Defines an instruction's destinations, clamped to [0, 1] where it saturates.
-fn finish(b: &mut Builder<'_>, i: &Inst, mut r: Pair) {
+pub(super) fn finish(b: &mut Builder<'_>, i: &Inst, mut r: Pair) {
     if i.sat {
         // maxNum drops a NaN, so that it becomes 0.
         r = b.pair(Inst::new(Op::Max, Type::F64).src(r).src(Src::f64(0.0)));
@@ -103,19 +103,19 @@ fn finish(b: &mut Builder<'_>, i: &Inst, mut r: Pair) {
     }
 }
 
-type Pair = [ValueId; 2];
+pub(super) type Pair = [ValueId; 2];
 
-fn op2(b: &mut Builder<'_>, op: Op, x: impl Into<Src>, y: impl Into<Src>) -> Pair {
+pub(super) fn op2(b: &mut Builder<'_>, op: Op, x: impl Into<Src>, y: impl Into<Src>) -> Pair {
     b.pair(Inst::new(op, Type::F64).src(x).src(y))
 }
 
-fn fma(b: &mut Builder<'_>, x: impl Into<Src>, y: impl Into<Src>, z: impl Into<Src>) -> Pair {
+pub(super) fn fma(b: &mut Builder<'_>, x: impl Into<Src>, y: impl Into<Src>, z: impl Into<Src>) -> Pair {
     let mut i = Inst::new(Op::Mad, Type::F64).src(x).src(y).src(z);
     i.exact = true;
     b.pair(i)
 }
 
-fn minus(x: Pair) -> Src {
+pub(super) fn minus(x: Pair) -> Src {
     Src::from(x).neg()
 }
 

@@ -9,6 +9,7 @@ pub mod atomics;
 pub mod blocks;
 pub mod buffers;
 pub mod f64;
+mod f64_inline;
 pub mod float;
 pub(crate) mod flush;
 pub(crate) mod int64;
@@ -27,7 +28,7 @@ use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
-use crate::options::Options;
+use crate::options::{OptLevel, Options};
 use library::Library;
 
 /// The steps, in their order.
@@ -49,7 +50,7 @@ enum Step {
     IntDiv,
     /// Single-precision sequences. Before `F64`, since a double's ldexp may saturate.
     Float,
-    /// Divisions and roots become calls of the library.
+    /// Divisions and roots become calls of the library, for operands in range behind code in line.
     F64,
     /// 64-bit integer arithmetic becomes 32-bit arithmetic with carries.
     Int64,
@@ -216,7 +217,12 @@ fn lower(
                 Step::Atomics => atomics::run(f, chip),
                 Step::IntDiv => int_div::run(f, &mut library),
                 Step::Float => float::run(f, float::Subnormals::of(&interface, options)),
-                Step::F64 => f64::run(f, &mut library),
+                Step::F64 => {
+                    if interface.is_none() && options.opt_level > OptLevel::O1 {
+                        f64_inline::run(f, &mut library);
+                    }
+                    f64::run(f, &mut library)
+                }
                 Step::Int64 => int64::run(f, chip),
             };
             f.insts.values().skip(made).for_each(|inst| needed.add(inst));

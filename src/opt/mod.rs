@@ -40,9 +40,12 @@ mod known_bits;
 mod licm;
 mod loop_carried;
 mod loop_constants;
+mod loop_lag;
+mod loop_loads;
 mod madsp;
 mod mem_combine;
 pub(crate) mod mem_forward;
+mod merge_exits;
 mod mods;
 mod operand;
 pub(crate) mod perspective_divide;
@@ -64,7 +67,7 @@ use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::diag::{Loc, closest};
 use crate::ir::Phase;
-use crate::ir::{Function, Linkage, Op, OpSet, Program};
+use crate::ir::{Function, Linkage, Merge, Op, OpSet, Program};
 use crate::options::{BadOption, OptLevel, Options};
 use crate::remark::Remark;
 use crate::verify;
@@ -124,6 +127,8 @@ pub struct Pass {
     pub run: Run,
     /// It has nothing to do in a function without these operations.
     pub about: Option<OpSet>,
+    /// It has nothing to do in a function without loops.
+    pub loops: bool,
 }
 
 const fn on_function(
@@ -131,7 +136,7 @@ const fn on_function(
     run: fn(&mut Function, &mut Ctx<'_>) -> bool,
     summary: &'static str,
 ) -> Pass {
-    Pass { name, summary, run: Run::Function(run), about: None }
+    Pass { name, summary, run: Run::Function(run), about: None, loops: false }
 }
 
 const fn on_program(
@@ -139,7 +144,7 @@ const fn on_program(
     run: fn(&mut Program, &mut Ctx<'_>) -> bool,
     summary: &'static str,
 ) -> Pass {
-    Pass { name, summary, run: Run::Program(run), about: None }
+    Pass { name, summary, run: Run::Program(run), about: None, loops: false }
 }
 
 impl Pass {
@@ -148,9 +153,16 @@ impl Pass {
         Pass { about: Some(OpSet::new(ops)), ..self }
     }
 
+    /// Has nothing to do without a loop.
+    const fn about_loops(self) -> Pass {
+        Pass { loops: true, ..self }
+    }
+
     /// Whether it may find something to do.
     fn concerns(&self, program: &Program) -> bool {
+        let loops = |f: &Function| f.layout.iter().any(|&b| matches!(f.blocks[b].merge, Merge::Loop { .. }));
         self.about.is_none_or(|ops| program.funcs.values().any(|f| f.ops.meets(ops)))
+            && (!self.loops || program.funcs.values().any(loops))
     }
 }
 
@@ -199,21 +211,32 @@ pub static PASSES: &[Pass] = &[
     on_function("init_regs", init_regs::run, "registers read before any write get a value")
         .about(&[Op::Undef]),
     on_program("inline", inline::run, "subroutines become part of their callers"),
-    on_function("invert", invert::run, "the test in front of a loop's body goes behind it"),
+    on_function("invert", invert::run, "the test in front of a loop's body goes behind it").about_loops(),
     on_function("known_bits", known_bits::run, "simplifies what known bits and ranges decide"),
-    on_function("licm", licm::run, "loop invariants move in front of the loop"),
+    on_function("licm", licm::run, "loop invariants move in front of the loop").about_loops(),
     on_function("long_division", idioms::long_division::run, "recognises a division written out bit by bit")
         .about(&[Op::Sel]),
     on_function(
         "loop_carried",
         loop_carried::run,
         "what a loop's parameter is next is made when it is read no more",
-    ),
+    )
+    .about_loops(),
     on_function(
         "loop_constants",
         loop_constants::run,
         "constants in registers move in front of loops that have registers left",
-    ),
+    )
+    .about_loops(),
+    on_function(
+        "loop_lag",
+        loop_lag::run,
+        "what a loop's parameter was a round before is computed behind the loop",
+    )
+    .about_loops(),
+    on_function("loop_loads", loop_loads::run, "loads that nothing in a loop can change move in front of it")
+        .about_loops()
+        .about(&[Op::Ld]),
     on_function(
         "madsp",
         madsp::run,
@@ -226,6 +249,8 @@ pub static PASSES: &[Pass] = &[
         mem_forward::run,
         "forwards stores to loads; removes repeated loads and dead stores",
     ),
+    on_function("merge_exits", merge_exits::run, "two exits of a loop, one behind the other, become one")
+        .about_loops(),
     on_function(
         "mods",
         mods::run,
@@ -263,7 +288,8 @@ pub static PASSES: &[Pass] = &[
     .about(&[Op::St]),
     on_function("strength", strength::run, "multiplications by constants become cheaper operations")
         .about(&[Op::Mul, Op::Mad]),
-    on_function("unroll", unroll::run, "a loop with a known, small trip count becomes copies of its body"),
+    on_function("unroll", unroll::run, "a loop with a known, small trip count becomes copies of its body")
+        .about_loops(),
 ];
 
 /// Looks names up at compile time, for [`pipeline`].
@@ -284,8 +310,8 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate unroll address mem_forward
-            hoist if_convert known_bits divmod copy_prop address dce
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate merge_exits loop_lag unroll address mem_forward
+            hoist if_convert known_bits divmod copy_prop address loop_loads dce
         ),
         (Stage::Ssa, _) => passes!(
             dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs

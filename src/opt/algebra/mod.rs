@@ -325,13 +325,13 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             Some(new)
         }
         Op::Set if inst.ty == Type::Pred && inst.srcs.len() == 2 => {
-            let zero = imm_src(inst, 1)? == 0;
             let test = match inst.cond.ordered() {
                 Cond::Ne => true,
                 Cond::Eq => false,
                 _ => return None,
             };
-            if !zero || !inst.srcs[0].is_plain_val() || !is_int(inst.sty) {
+            let Some(with) = imm_src(inst, 1) else { return differ(f, uses, out, i, test) };
+            if with != 0 || !inst.srcs[0].is_plain_val() || !is_int(inst.sty) {
                 return None;
             }
             let v = inst.srcs[0].as_val()?;
@@ -394,6 +394,29 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
         }
         _ => None,
     }
+}
+
+/// Masks that are compared with each other: they differ where one of the two holds.
+fn differ(
+    f: &mut Function,
+    uses: &mut LazyUses,
+    out: &mut Vec<InstId>,
+    i: InstId,
+    differ: bool,
+) -> Option<Inst> {
+    let inst = &f.insts[i];
+    let mask = |n: usize| {
+        let s = &inst.srcs[n];
+        let v = s.as_val().filter(|_| s.is_plain_val() && is_int(inst.sty))?;
+        (uses.count(f, v) == 1 && is_boolean(f, uses, v)).then_some(v)
+    };
+    let (a, b) = (mask(0)?, mask(1)?);
+    let (dsts, loc) = (inst.dsts, inst.loc);
+    let first = as_predicate(f, uses, out, a, !differ, None);
+    let p = uses.emit(f, out, first);
+    let mut new = as_predicate(f, uses, out, b, false, Some((p, Logic::Xor)));
+    (new.dsts, new.loc) = (dsts, loc);
+    Some(new)
 }
 
 /// The longest chain of comparisons that [`push_down`] makes anew.
