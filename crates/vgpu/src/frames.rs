@@ -191,11 +191,20 @@ impl Drawn {
         let samples = 1 << (self.grid.0 + self.grid.1);
         let pixels = (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y)));
         let places = pixels.flat_map(|(x, y)| (0..samples).map(move |n| surface.sample(x, y, n) as u32));
-        let mut places: Vec<(u32, u32)> = places.zip(0..).collect();
-        places.sort_unstable();
+        let in_rows: Vec<u32> = places.collect();
         let chunk = |place: u32| place as usize / CHUNK_BYTES;
-        let (first, last) = (chunk(places.first()?.0), chunk(places.last()?.0));
-        let starts = (first..=last + 1).map(|k| places.partition_point(|p| chunk(p.0) < k)).collect();
+        let (first, last) = (chunk(*in_rows.iter().min()?), chunk(*in_rows.iter().max()?));
+        // By chunks: how many come before each, then each to its place.
+        let mut starts = vec![0; last + 2 - first];
+        in_rows.iter().for_each(|&place| starts[chunk(place) - first + 1] += 1);
+        (1..starts.len()).for_each(|k| starts[k] += starts[k - 1]);
+        let mut next = starts.clone();
+        let mut places = vec![(0, 0); in_rows.len()];
+        for (&place, number) in in_rows.iter().zip(0..) {
+            let next = &mut next[chunk(place) - first];
+            places[*next] = (place, number);
+            *next += 1;
+        }
         let words = self.bytes().div_ceil(4);
         let texels = vec![0; places.len() * words];
         let memory = vec![0; (last + 1 - first) * CHUNK_WORDS];
