@@ -306,7 +306,8 @@ impl<'f> Divergence<'f> {
         for e in block.term.edges() {
             let met = self.meeting.contains(e.to);
             for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-                if met || self.differs(a, b) {
+                // Who leaves a loop brings what it had in its own last round.
+                if met || self.differs(a, b) || self.differs(a, e.to) {
                     self.mark(p);
                 }
             }
@@ -542,6 +543,14 @@ b6:
         let rest = "if %p3 b7 b8 join b8\nb7:\n jump b2(%r7)\nb8:\n jump b2(%r6)";
         let text = IN_AN_IF.replace("CONT", "b2").replace("REST", rest);
         assert_eq!(uniform(&text), [0u32; 0]);
+    }
+
+    #[test]
+    fn what_is_brought_out_of_a_loop_is_of_the_round_in_which_a_lane_left_it() {
+        let text = LOOP.replace("if %p3 b5 b3", "if %p3 b5(%r2) b3").replace("b5:\n", "b5(%r7):\n");
+        let text = text.replace("set.lt pred u32 %p6 %r2", "set.lt pred u32 %p6 %r7");
+        assert_eq!(uniform(&text.replace("LIMIT", "nctaid.x")), [2, 5]);
+        assert_eq!(uniform(&text.replace("LIMIT", "tid.x")), [] as [u32; 0]);
     }
 
     #[test]
