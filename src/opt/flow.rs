@@ -20,6 +20,7 @@
 //! that goes nowhere else runs exactly after it.
 
 use super::Ctx;
+use super::rewrite::map_uses;
 use crate::ir::*;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -348,14 +349,7 @@ fn join_blocks(f: &mut Function) -> usize {
                 }
                 v
             };
-            for n in 0..f.layout.len() {
-                let b = f.layout[n];
-                for k in 0..f.blocks[b].body.len() {
-                    let i = f.blocks[b].body[k];
-                    f.insts[i].map_uses(last);
-                }
-                f.blocks[b].term.map_uses(last);
-            }
+            map_uses(f, last);
         }
     }
     joined

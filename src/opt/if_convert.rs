@@ -23,7 +23,7 @@
 
 use super::Ctx;
 use super::cost::{Alive, BETWEEN, Cost, Walk, warps_of_scheduler};
-use super::rewrite::touches_carry;
+use super::rewrite::{BlockCounts, touches_carry};
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa::{self, latency};
@@ -41,12 +41,7 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 2 {
         return false;
     }
-    let mut counts = Counts { preds: f.block_table(), named: f.block_table() };
-    for &b in &f.layout {
-        f.blocks[b].term.successors().for_each(|s| counts.preds[s] += 1);
-        let mut merge = f.blocks[b].merge;
-        merge.blocks_mut().for_each(|&mut t| counts.named[t] += 1);
-    }
+    let mut counts = BlockCounts::of(f);
     let mut converted = 0;
     let most = ctx.warps.min(ctx.chip.most_warps());
     let mut warps = Warps { chip: ctx.chip, most, alive: None };
@@ -63,12 +58,6 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     ctx.count("if_convert: converted", converted);
     converted > 0
-}
-
-/// Edges into each block, and constructs that name it.
-struct Counts {
-    preds: SecondaryMap<BlockId, u32>,
-    named: SecondaryMap<BlockId, u32>,
 }
 
 /// A branch that can go.
@@ -195,7 +184,7 @@ fn speculates(f: &Function, inst: &Inst) -> bool {
     }
 }
 
-fn convert(f: &mut Function, b: BlockId, plan: &Plan, counts: &mut Counts) {
+fn convert(f: &mut Function, b: BlockId, plan: &Plan, counts: &mut BlockCounts) {
     for (k, side) in plan.sides.iter().enumerate() {
         let Some(side) = *side else { continue };
         let body = std::mem::take(&mut f.blocks[side].body);

@@ -25,6 +25,7 @@
 
 use super::Ctx;
 use super::flow::constructs;
+use super::rewrite::map_uses_in;
 use crate::analysis::divergence::uniform_branches;
 use crate::ir::*;
 use cranelift_entity::packed_option::PackedOption;
@@ -282,11 +283,7 @@ impl Inverted {
                 let places = self.instead.get(&v).into_iter().flatten();
                 places.copied().find(|&(from, to, _)| (from..to).contains(&at)).map_or(v, |(.., w)| w)
             };
-            for k in 0..f.blocks[b].body.len() {
-                let i = f.blocks[b].body[k];
-                f.insts[i].map_uses(read);
-            }
-            f.blocks[b].term.map_uses(read);
+            map_uses_in(f, b, read);
         }
     }
 }

@@ -17,7 +17,7 @@
 //! while that makes a constant step.
 
 use super::Ctx;
-use super::rewrite::imm_src;
+use super::rewrite::{imm_src, map_uses};
 use super::rounds::constant;
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
@@ -73,14 +73,7 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     if done > 0 {
         let read = |v: ValueId| instead.get(&v).copied().unwrap_or(v);
-        for n in 0..f.layout.len() {
-            let b = f.layout[n];
-            for k in 0..f.blocks[b].body.len() {
-                let i = f.blocks[b].body[k];
-                f.insts[i].map_uses(read);
-            }
-            f.blocks[b].term.map_uses(read);
-        }
+        map_uses(f, read);
     }
     ctx.count("loop_lag: parameters", done);
     done > 0

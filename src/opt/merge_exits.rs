@@ -17,9 +17,9 @@
 //! Safe because what stands between the exits is pure: who has left by the first may compute it.
 
 use super::Ctx;
-use super::rewrite::touches_carry;
+use super::rewrite::{BlockCounts, touches_carry};
 use crate::ir::*;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::EntitySet;
 
 /// Instructions between the exits.
 const BETWEEN: usize = 4;
@@ -32,15 +32,11 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         return false;
     }
     let mut exits = EntitySet::with_capacity(f.blocks.len());
-    let mut counts = Counts { preds: f.block_table(), named: f.block_table() };
-    for &b in &f.layout {
-        f.blocks[b].term.successors().for_each(|s| counts.preds[s] += 1);
-        let mut merge = f.blocks[b].merge;
-        merge.blocks_mut().for_each(|&mut t| counts.named[t] += 1);
-        if let Merge::Loop { exit, .. } = merge {
-            exits.insert(exit);
-        }
-    }
+    exits.extend(f.layout.iter().filter_map(|&b| match f.blocks[b].merge {
+        Merge::Loop { exit, .. } => Some(exit),
+        _ => None,
+    }));
+    let mut counts = BlockCounts::of(f);
     let mut merged = 0;
     for b in f.layout.clone() {
         while merge(f, b, &exits, &mut counts) {
@@ -54,12 +50,6 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     merged > 0
 }
 
-/// Edges into each block, and constructs that name it.
-struct Counts {
-    preds: SecondaryMap<BlockId, u32>,
-    named: SecondaryMap<BlockId, u32>,
-}
-
 /// A branch with one side out of a loop.
 struct Exit {
     to: BlockId,
@@ -71,7 +61,7 @@ struct Exit {
     stay: BlockId,
 }
 
-fn exit(f: &Function, b: BlockId, exits: &EntitySet<BlockId>, counts: &Counts) -> Option<Exit> {
+fn exit(f: &Function, b: BlockId, exits: &EntitySet<BlockId>, counts: &BlockCounts) -> Option<Exit> {
     let Term::Branch { cond, not, then, els } = &f.blocks[b].term else { return None };
     let Merge::If { join } = f.blocks[b].merge else { return None };
     let (out, by_then) = match (then.to == join, els.to == join) {
@@ -107,7 +97,7 @@ fn exit(f: &Function, b: BlockId, exits: &EntitySet<BlockId>, counts: &Counts) -
 }
 
 /// Merges the exit that a block ends in with the next one.
-fn merge(f: &mut Function, b: BlockId, exits: &EntitySet<BlockId>, counts: &mut Counts) -> bool {
+fn merge(f: &mut Function, b: BlockId, exits: &EntitySet<BlockId>, counts: &mut BlockCounts) -> bool {
     let Some(first) = exit(f, b, exits, counts) else { return false };
     let next = first.stay;
     let own = counts.preds[next] == 1 && counts.named[next] == 1 && f.blocks[next].params.is_empty();

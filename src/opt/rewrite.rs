@@ -21,6 +21,39 @@ pub(crate) fn count_uses(f: &Function) -> UseCounts {
     uses
 }
 
+/// Lets a block read other values.
+pub(crate) fn map_uses_in(f: &mut Function, b: BlockId, mut to: impl FnMut(ValueId) -> ValueId) {
+    let Function { blocks, insts, .. } = f;
+    let block = &mut blocks[b];
+    block.body.iter().for_each(|&i| insts[i].map_uses(&mut to));
+    block.term.map_uses(to);
+}
+
+/// Lets all blocks read other values.
+pub(crate) fn map_uses(f: &mut Function, mut to: impl FnMut(ValueId) -> ValueId) {
+    for n in 0..f.layout.len() {
+        map_uses_in(f, f.layout[n], &mut to);
+    }
+}
+
+/// Of each block, the edges into it and the constructs that name it.
+pub(crate) struct BlockCounts {
+    pub(crate) preds: SecondaryMap<BlockId, u32>,
+    pub(crate) named: SecondaryMap<BlockId, u32>,
+}
+
+impl BlockCounts {
+    pub(crate) fn of(f: &Function) -> BlockCounts {
+        let mut counts = BlockCounts { preds: f.block_table(), named: f.block_table() };
+        for &b in &f.layout {
+            f.blocks[b].term.successors().for_each(|s| counts.preds[s] += 1);
+            let mut merge = f.blocks[b].merge;
+            merge.blocks_mut().for_each(|&mut t| counts.named[t] += 1);
+        }
+        counts
+    }
+}
+
 /// The value of source `n` if it is an immediate of 32 bits, its modifiers applied.
 pub(crate) fn imm_src(inst: &Inst, n: usize) -> Option<u32> {
     let s = inst.srcs.get(n)?;

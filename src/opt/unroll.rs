@@ -45,6 +45,7 @@
 use super::Ctx;
 use super::cost::{Alive, BETWEEN, warps_of_scheduler};
 use super::flow::constructs;
+use super::rewrite::map_uses_in;
 use super::rounds::{Loop, Rounds};
 use super::unroll_copy::{repeat, unroll};
 use super::unroll_cost::{self, Form, Limits};
@@ -335,10 +336,6 @@ fn pass_on_at_exits(f: &mut Function, loops: &[&Loop], position: &SecondaryMap<B
             Some(&(from, p)) if at >= from => p,
             _ => v,
         };
-        for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
-            f.insts[i].map_uses(read);
-        }
-        f.blocks[b].term.map_uses(read);
+        map_uses_in(f, b, read);
     }
 }

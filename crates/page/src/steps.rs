@@ -4,56 +4,40 @@ use nvir_emu::Program;
 use nvir_emu::engine::steps::{Access, Row, Step, Steps};
 use serde_json::{Value, json};
 
-/// What a thread did: registers as numbers.
+/// What a thread did: registers as numbers, predicates as 0 and 1.
 pub fn of_thread(steps: &Steps, program: &Program, lane: usize, cut: bool) -> Value {
-    of(
-        steps,
-        program,
-        cut,
-        1,
-        &|row| json!(row[lane]),
-        &|mask| json!(mask >> lane & 1),
-        &|mask| mask >> lane & 1 != 0,
-        lane,
-    )
+    of(steps, program, Some(lane), cut)
 }
 
 /// What a warp did: registers as a number where all threads have the same, else as 32; predicates as masks.
 pub fn of_warp(steps: &Steps, program: &Program, cut: bool) -> Value {
-    of(steps, program, cut, 32, &uniform, &|mask| json!(mask), &|mask| mask != 0, 0)
+    of(steps, program, None, cut)
 }
 
-fn uniform(row: &Row) -> Value {
-    if row.iter().all(|v| *v == row[0]) { json!(row[0]) } else { json!(row) }
-}
-
-#[expect(clippy::too_many_arguments, reason = "how a thread and a warp differ")]
-fn of(
-    all: &Steps,
-    program: &Program,
-    cut: bool,
-    lanes: u32,
-    register: &dyn Fn(&Row) -> Value,
-    predicate: &dyn Fn(u32) -> Value,
-    runs: &dyn Fn(u32) -> bool,
-    lane: usize,
-) -> Value {
+/// Of one lane, or of all.
+fn of(all: &Steps, program: &Program, lane: Option<usize>, cut: bool) -> Value {
+    let register = |row: &Row| match lane {
+        Some(lane) => json!(row[lane]),
+        None if row.iter().all(|v| *v == row[0]) => json!(row[0]),
+        None => json!(row),
+    };
+    let mine = |mask: u32| lane.map_or(mask, |lane| mask >> lane & 1);
     let access = |a: &Access, mask: u32| {
+        let runs = |lane: &usize| mask >> lane & 1 != 0;
         let address = |lane: usize| format!("{:#x}", a.addresses[lane]);
-        let running = || (0..32).filter(|l| mask >> l & 1 != 0).map(|l| a.addresses[l]);
-        let same = running().all(|v| Some(v) == running().next());
-        let addresses = match lanes {
-            1 => json!(address(lane)),
-            _ if same => json!(running().next().map(|v| format!("{v:#x}"))),
-            _ => json!((0..32).map(|l| (mask >> l & 1 != 0).then(|| address(l))).collect::<Vec<_>>()),
+        let first = lane.or_else(|| (0..32).find(runs)).unwrap_or_default();
+        let same = (0..32).filter(runs).all(|lane| a.addresses[lane] == a.addresses[first]);
+        let addresses = match lane.is_some() || same {
+            true => json!(address(first)),
+            false => json!((0..32).map(|lane| runs(&lane).then(|| address(lane))).collect::<Vec<_>>()),
         };
         json!([a.space, a.writes, a.bytes, addresses])
     };
     let step = |s: &Step| {
         // Of an instruction that the thread does not execute there is nothing to tell.
-        let runs = runs(s.mask);
+        let runs = mine(s.mask) != 0;
         let registers = s.registers.iter().filter(|_| runs).map(|(r, row)| json!([r, register(row)]));
-        let predicates = s.predicates.iter().filter(|_| runs).map(|(p, mask)| json!([p, predicate(*mask)]));
+        let predicates = s.predicates.iter().filter(|_| runs).map(|(p, mask)| json!([p, mine(*mask)]));
         json!([
             s.pc,
             format!("{:08x}", s.mask),
@@ -64,10 +48,10 @@ fn of(
         ])
     };
     json!({
-        "lanes": lanes,
+        "lanes": if lane.is_some() { 1 } else { 32 },
         "start": {
             "registers": all.registers.iter().map(register).collect::<Vec<_>>(),
-            "predicates": all.predicates.iter().map(|p| predicate(*p)).collect::<Vec<_>>(),
+            "predicates": all.predicates.iter().map(|p| mine(*p)).collect::<Vec<_>>(),
         },
         "program": listing(program),
         "steps": all.steps.iter().map(step).collect::<Vec<_>>(),

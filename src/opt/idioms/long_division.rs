@@ -30,7 +30,7 @@
 
 use crate::ir::*;
 use crate::opt::Ctx;
-use crate::opt::rewrite::gather;
+use crate::opt::rewrite::{gather, map_uses};
 use rustc_hash::FxHashMap;
 
 /// Steps of each half.
@@ -52,14 +52,7 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         return false;
     }
     let new = |v: ValueId| replaced.get(&v).copied().unwrap_or(v);
-    for n in 0..f.layout.len() {
-        let b = f.layout[n];
-        for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
-            f.insts[i].map_uses(new);
-        }
-        f.blocks[b].term.map_uses(new);
-    }
+    map_uses(f, new);
     ctx.count("long_division: recognised", found.len());
     true
 }

@@ -99,6 +99,15 @@ impl Topology {
         }
     }
 
+    /// Vertices of a primitive that strips are made into.
+    pub const fn vertices(self) -> usize {
+        match self {
+            Topology::Points => 1,
+            Topology::Lines => 2,
+            Topology::Triangles => 3,
+        }
+    }
+
     /// Its name in descriptions and JSON.
     pub fn name(self) -> &'static str {
         self.row().2

@@ -8,10 +8,10 @@ use super::{
 };
 use nvir::emu::stage::{Attributes, Output, Point, Primitive};
 use nvir::hw::state::Topology;
-use nvir::isa::header::Header;
+use nvir::image::stage::Graphics;
 use nvir::options::{Domain, Spacing, TessInfo};
 use nvir::stage::{Semantic, Stage, attribute};
-use nvir_driver::{Bindings, Counter, Draw, Indices, Pass, Pipeline, PipelineDesc, Program, Raster, Slice};
+use nvir_driver::{Bindings, Counter, Draw, Indices, Pipeline, PipelineDesc, Program, Raster, Slice};
 use nvir_fixture::kernel::LaunchError;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -49,9 +49,7 @@ impl OnDevice {
         all: &[Primitive],
         points: &[Point],
     ) -> Result<Output, LaunchError> {
-        let Some(graphics) = s.program.shader().stage.as_deref() else {
-            return Err(LaunchError::Setup("the program is a kernel".into()));
-        };
+        let graphics = stage_of(&s.program)?;
         let Some(domain) = graphics.tess.domain else {
             return Err(LaunchError::Unseen("the program does not say the domain of its patches".into()));
         };
@@ -63,9 +61,9 @@ impl OnDevice {
             self.helper(&hand_through(&semantics))?,
             self.helper(&controlling(size, &semantics, &of_patch))?,
         ];
-        let (probe, probe_header) = self.probe(graphics.tess_mode)?;
-        let tested = self.evaluation(&before, &s.program, s.run.header, size, semantics.len())?;
-        let probed = self.evaluation(&before, &probe, &probe_header, size, semantics.len())?;
+        let probe = self.probe(graphics.tess_mode)?;
+        let tested = self.evaluation(&before, &s.program, size, semantics.len())?;
+        let probed = self.evaluation(&before, &probe, size, semantics.len())?;
         let mut out = vec![Attributes::new(); points.len()];
         for (n, primitive) in all.iter().enumerate() {
             check_number(primitive.id)?;
@@ -81,7 +79,7 @@ impl OnDevice {
                 if missing.is_empty() {
                     break;
                 }
-                let made = self.evaluate(&probed, &patch, levels, s.draw(&probed.pipeline, 0), false)?;
+                let made = self.evaluate(s, &probed, &patch, levels)?;
                 let found = find(&missing, &made);
                 if found.is_empty() {
                     continue;
@@ -92,7 +90,7 @@ impl OnDevice {
                             .into(),
                     ));
                 }
-                let left = self.evaluate(&tested, &patch, levels, s.draw(&tested.pipeline, 0), true)?;
+                let left = self.evaluate(s, &tested, &patch, levels)?;
                 for (i, at) in found {
                     out[i] = left.get(at).cloned().unwrap_or_default();
                     missing.remove(&i);
@@ -111,11 +109,10 @@ impl OnDevice {
         &mut self,
         before: &[Program; 2],
         program: &Program,
-        header: &Header,
         size: u32,
         inputs: usize,
     ) -> Result<Evaluation, LaunchError> {
-        let capture = Capture::new(header, vec![0])?;
+        let capture = Capture::new(&stage_of(program)?.header, vec![0])?;
         let desc = PipelineDesc {
             programs: before.iter().chain([program]).cloned().collect(),
             topology: Topology::Patches,
@@ -127,41 +124,32 @@ impl OnDevice {
         Ok(Evaluation { pipeline: self.context.get_mut().pipeline(desc).map_err(failed)?, capture })
     }
 
-    /// All points of a patch, in the tessellator's order; `bound`: with what the draw binds.
+    /// All points of a patch, in the tessellator's order.
     fn evaluate(
         &mut self,
+        s: &Subject<'_>,
         evaluation: &Evaluation,
         patch: &Patch,
         levels: Levels,
-        draw: Draw<'_>,
-        bound: bool,
     ) -> Result<Vec<Attributes>, LaunchError> {
         let rest = [patch.number, 0, 0, 0].into_iter().chain(levels).chain([0; 2]);
         let uniforms = patch.constants.iter().copied().chain(rest).flat_map(u32::to_le_bytes).collect();
         let control = (Stage::TessControl, Bindings { uniforms, ..Bindings::default() });
         let records = evaluation.capture.records(self, MAX_POINTS)?;
-        let context = self.context.get_mut();
-        let query = context.query(Counter::EvaluationInvocations).map_err(failed)?;
         let size = evaluation.pipeline.desc().patch_vertices;
-        let draw = Draw {
-            count: Draw::new(&evaluation.pipeline, size * (patch.number + 1)).count,
-            bindings: draw.bindings.iter().filter(|_| bound).cloned().chain([control]).collect(),
+        let mut draw = Draw {
             indices: Some(patch.indices.clone()),
             arrays: vec![patch.array.clone()],
             feedback: records.buffers.clone(),
-            ..draw
+            ..s.draw(&evaluation.pipeline, size * (patch.number + 1))
         };
-        let mut render = context.render(&Pass { size: Some([1, 1]), ..Pass::default() }).map_err(failed)?;
-        render.begin(&query).map_err(failed)?;
-        render.draw(&draw).map_err(failed)?;
-        render.end(&query).map_err(failed)?;
-        drop(render);
-        let count = context.count(&query).map_err(failed)?;
-        records.read(self, 0, 0, count.min(MAX_POINTS))
+        draw.bindings.push(control);
+        let counted = self.draw_alone(&draw, &[Counter::EvaluationInvocations])?;
+        records.read(self, 0, 0, counted[0].min(MAX_POINTS))
     }
 
-    /// An evaluation program that says where its points are, and what it declares.
-    fn probe(&mut self, mode: Option<u32>) -> Result<(Program, Header), LaunchError> {
+    /// An evaluation program that says where its points are.
+    fn probe(&mut self, mode: Option<u32>) -> Result<Program, LaunchError> {
         let text = "TESS_EVAL
 PROPERTY TES_PRIM_MODE 7
 PROPERTY TES_POINT_MODE 1
@@ -171,13 +159,16 @@ MOV OUT[0].xy, SV[0].xyyy
 END
 ";
         let mut shader = self.helper(text)?.shader().clone();
-        let Some(graphics) = &mut shader.stage else {
-            return Err(LaunchError::Setup("the probe is a kernel".into()));
-        };
-        graphics.tess_mode = mode;
-        let header = graphics.header.clone();
-        Ok((self.context.get_mut().program(&shader).map_err(failed)?, header))
+        if let Some(graphics) = &mut shader.stage {
+            graphics.tess_mode = mode;
+        }
+        self.context.get_mut().program(&shader).map_err(failed)
     }
+}
+
+fn stage_of(program: &Program) -> Result<&Graphics, LaunchError> {
+    let stage = program.shader().stage.as_deref();
+    stage.ok_or_else(|| LaunchError::Setup("the program is a kernel".into()))
 }
 
 fn has_patch(p: &Primitive, s: Semantic) -> bool {

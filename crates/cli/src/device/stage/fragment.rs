@@ -1,6 +1,6 @@
 //! Quads of a triangle: drawn one by one, each within its pixels, to targets that hold any bits.
 
-use super::{OnDevice, Subject, check_number, elements, failed, fetching, given, hand_through};
+use super::{OnDevice, Subject, check_number, elements, failed, fetching, given, hand_through, words_of};
 use nvir::emu::image::Arrangement;
 use nvir::emu::stage::{Attributes, Fragment, Output, Quad, Triangle, Work};
 use nvir::emu::{Dim, ImageDesc};
@@ -130,10 +130,8 @@ impl OnDevice {
 
     fn left(&mut self, targets: &Targets) -> Result<Left, LaunchError> {
         let context = self.context.get_mut();
-        let mut words = |image: &Image| {
-            let bytes = context.download_image(image).map_err(failed)?;
-            Ok(bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect::<Vec<u32>>())
-        };
+        let mut words =
+            |image: &Image| Ok::<_, LaunchError>(words_of(&context.download_image(image).map_err(failed)?));
         Ok(Left {
             colors: targets.colors.iter().map(&mut words).collect::<Result<_, LaunchError>>()?,
             depths: words(targets.depth.texels())?,

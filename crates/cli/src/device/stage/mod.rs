@@ -16,8 +16,8 @@ use nvir::compiler::{Compiler, Language, Source};
 use nvir::emu::stage::{Attributes, Output, Primitive, Work};
 use nvir::stage::Semantic;
 use nvir_driver::{
-    Bindings, Draw, IndexFormat, Indices, Pass, PipelineDesc, Program, Slice, VertexArray, VertexAttribute,
-    VertexFormat,
+    Bindings, Counter, Draw, IndexFormat, Indices, Pass, PipelineDesc, Program, Slice, VertexArray,
+    VertexAttribute, VertexFormat,
 };
 use nvir_fixture::kernel::LaunchError;
 use nvir_fixture::stage::StageRun;
@@ -80,15 +80,22 @@ impl OnDevice {
     }
 
     fn read_words(&mut self, from: &Slice) -> Result<Vec<u32>, LaunchError> {
-        let bytes = self.context.get_mut().read(from).map_err(failed)?;
-        Ok(bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
+        Ok(words_of(&self.context.get_mut().read(from).map_err(failed)?))
     }
 
-    /// Draws without targets.
-    fn draw_alone(&mut self, draw: &Draw<'_>) -> Result<(), LaunchError> {
-        let context = self.context.get_mut();
-        let mut render = context.render(&Pass { size: Some([1, 1]), ..Pass::default() }).map_err(failed)?;
-        render.draw(draw).map_err(failed)
+    /// Draws without targets; what was counted meanwhile.
+    fn draw_alone(&mut self, draw: &Draw<'_>, counters: &[Counter]) -> Result<Vec<u64>, LaunchError> {
+        let mut drawn = || {
+            let context = self.context.get_mut();
+            let queries = counters.iter().map(|&c| context.query(c)).collect::<Result<Vec<_>, _>>()?;
+            let mut render = context.render(&Pass { size: Some([1, 1]), ..Pass::default() })?;
+            queries.iter().try_for_each(|q| render.begin(q))?;
+            render.draw(draw)?;
+            queries.iter().try_for_each(|q| render.end(q))?;
+            drop(render);
+            queries.iter().map(|q| context.count(q)).collect::<Result<Vec<u64>, _>>()
+        };
+        drawn().map_err(failed)
     }
 }
 
@@ -107,6 +114,23 @@ impl<'a> Subject<'a> {
     fn stores(&self) -> bool {
         self.run.header.global_stores || !self.bindings.buffers.is_empty() || !self.bindings.images.is_empty()
     }
+
+    /// Indices of primitives of `size` vertices that follow each other from the vertex `first` on, and of which the first has a
+    /// number: as many others come before them, which are the first as well.
+    fn numbered(&self, number: u32, count: usize, first: u32, size: u32) -> Result<Vec<u32>, LaunchError> {
+        check_number(number)?;
+        if number > 0 && self.stores() {
+            return Err(LaunchError::Unseen(format!(
+                "primitive {number} of a program that changes memory: those before it would, too"
+            )));
+        }
+        let before = (0..number).flat_map(|_| 0..size);
+        Ok(before.chain(0..size * count as u32).map(|n| first + n).collect())
+    }
+}
+
+fn words_of(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
 }
 
 /// What a test gives the vertices of its primitives, by what it is.

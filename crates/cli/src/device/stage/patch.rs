@@ -1,8 +1,7 @@
 //! Patches of a control program: what it leaves is stored by an evaluation program of ours.
 
 use super::{
-    OnDevice, Subject, check_number, component_addresses, elements, failed, fetching, given, hand_through,
-    mask, runs,
+    OnDevice, Subject, component_addresses, elements, failed, fetching, given, hand_through, mask, runs,
 };
 use nvir::emu::stage::{Attributes, Output, PatchOutput, Primitive};
 use nvir::hw::state::Topology;
@@ -25,9 +24,8 @@ impl OnDevice {
         };
         let of_vertex: Vec<Semantic> = Semantic::all().filter(|s| !s.is_per_patch() && writes(s)).collect();
         let patch_bytes = 4 * u32::from(header.patch_words);
-        let of_patch = Semantic::all().filter(|s| s.is_per_patch());
-        let of_patch: Vec<Semantic> =
-            of_patch.filter(|s| s.address().is_some_and(|at| at < patch_bytes)).collect();
+        let in_patch = |s: &Semantic| s.is_per_patch() && s.address().is_some_and(|at| at < patch_bytes);
+        let of_patch: Vec<Semantic> = Semantic::all().filter(in_patch).collect();
         let semantics = given(all.iter().flat_map(|p| &p.vertices));
         let through = self.helper(&hand_through(&semantics))?;
         let (text, slot_words) = storing(threads, &of_vertex, &of_patch);
@@ -45,15 +43,7 @@ impl OnDevice {
         let stored = self.words(&vec![0; slot_words * all.len()])?;
         let mut first = 0;
         for (number, run) in runs(all) {
-            check_number(number)?;
-            if number > 0 && s.stores() {
-                return Err(LaunchError::Unseen(format!(
-                    "patch {number} of a program that changes memory: those before it would, too"
-                )));
-            }
-            let before = (0..number).flat_map(|_| 0..size);
-            let own = 0..size * run.len() as u32;
-            let indices: Vec<u32> = before.chain(own).map(|n| first * size + n).collect();
+            let indices = s.numbered(number, run.len(), first * size, size)?;
             let slots = stored
                 .buffer
                 .slice(u64::from(first) * 4 * slot_words as u64, 4 * (run.len() * slot_words) as u64);
@@ -70,7 +60,7 @@ impl OnDevice {
                 ..s.draw(&pipeline, indices.len() as u32)
             };
             draw.bindings.push((Stage::TessEval, storing));
-            self.draw_alone(&draw)?;
+            self.draw_alone(&draw, &[])?;
             first += run.len() as u32;
         }
         self.context.get_mut().finish().map_err(failed)?;
@@ -121,13 +111,12 @@ fn storing(threads: usize, of_vertex: &[Semantic], of_patch: &[Semantic]) -> (St
         (0..of_vertex.len()).for_each(|n| store(&mut body, &format!("IN[{v}][{n}]")));
     }
     for (n, s) in of_patch.iter().enumerate() {
-        let at = of_vertex.len() + n;
-        let _ = match s {
-            Semantic::Patch(_) => writeln!(t, "DCL IN[{at}], {s}"),
-            s => writeln!(t, "DCL SV[{}], {s}", 1 + n),
+        // Levels are values of the system there, behind the number of the patch.
+        let from = match s {
+            Semantic::Patch(_) => format!("IN[{}]", of_vertex.len() + n),
+            _ => format!("SV[{}]", 1 + n),
         };
-        let from =
-            if matches!(s, Semantic::Patch(_)) { format!("IN[{at}]") } else { format!("SV[{}]", 1 + n) };
+        let _ = writeln!(t, "DCL {from}, {s}");
         store(&mut body, &from);
     }
     t += "DCL SV[0], PRIM_ID

@@ -54,7 +54,7 @@ impl OnDevice {
                 feedback: records.buffers.clone(),
                 ..s.draw(&pipeline, all.len() as u32)
             };
-            self.draw_alone(&draw)?;
+            self.draw_alone(&draw, &[])?;
             return Ok(Output::Vertices(records.read(self, 0, 0, all.len() as u64)?));
         }
         // A draw for each, in which all vertices have the same input; of its instances the last is the one.
@@ -83,7 +83,7 @@ impl OnDevice {
                 feedback: records.behind(at),
                 ..s.draw(&pipeline, 1)
             };
-            self.draw_alone(&draw)?;
+            self.draw_alone(&draw, &[])?;
             at += u64::from(*instance) + 1;
             last.push(at - 1);
         }
