@@ -194,15 +194,23 @@ fn now(start: Instant) -> Duration {
     nanos.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
-/// The shorter of two runs.
+/// What one compile takes: the shorter of two means over 100 ms, since systems count a thread's time in ticks of some
+/// milliseconds, and a program of 300 constructs takes few of them.
 fn time(language: Language, text: &str, chip: Chip, opt_level: OptLevel) -> Duration {
-    let run = || {
+    let mean = || {
         let start = Instant::now();
         let before = now(start);
-        compiled(language, text, chip, opt_level);
-        now(start) - before
+        let mut runs = 0;
+        loop {
+            compiled(language, text, chip, opt_level);
+            runs += 1;
+            let spent = now(start).saturating_sub(before);
+            if spent > Duration::from_millis(100) {
+                return spent / runs;
+            }
+        }
     };
-    run().min(run())
+    mean().min(mean())
 }
 
 #[test]
@@ -212,12 +220,13 @@ fn eight_times_as_deep_takes_about_eight_times_as_long() {
         let chip = Chip::ALL[n % Chip::ALL.len()];
         let (small, large) = (shape(300), shape(2400));
         for level in [OptLevel::O0, OptLevel::O3] {
-            let short = time(language, &small, chip, level).max(Duration::from_millis(8));
+            let short = time(language, &small, chip, level).max(Duration::from_millis(1));
             let long = time(language, &large, chip, level);
             let ratio = long.as_secs_f64() / short.as_secs_f64();
             println!("{name} -O{level}: {short:?} {long:?} {ratio:.1}");
             assert!(long.as_secs() < 10, "{name}, {chip} -O{level}: {long:?} for 2400");
-            assert!(ratio < 24.0, "{name}, {chip} -O{level}: {short:?} for 300, {long:?} for 2400");
+            // Caches cost up to 18; what is quadratic takes 64.
+            assert!(ratio < 32.0, "{name}, {chip} -O{level}: {short:?} for 300, {long:?} for 2400");
         }
     }
 }
