@@ -1,6 +1,7 @@
 //! The commands of a recording, with all that a page shows of each but fragments.
 
-use crate::pictures::{Pictures, When, base64};
+use crate::pictures::{Pictures, When, words};
+use crate::reads::Contents;
 use crate::{Frame, Shared, names};
 use nvir_base::stage::{Stage, attribute};
 use nvir_emu::Program;
@@ -25,6 +26,7 @@ const REGISTERS: usize = 400;
 struct Collected {
     commands: Vec<Value>,
     pictures: Pictures,
+    contents: Contents,
     programs: Vec<Listed>,
     /// What the command that executes has of vertices.
     vertices: Vec<Value>,
@@ -57,7 +59,8 @@ pub(crate) fn commands(frame: &Frame, progress: &mut dyn FnMut(u64)) -> Result<(
     let to = Shared::<Collected>::default();
     let collector = Collector { frame: frame.clone(), to: to.clone() };
     let ended = frame.replay(collector, frame.engine, progress)?;
-    let collected = std::mem::take(&mut *to.lock());
+    let mut collected = std::mem::take(&mut *to.lock());
+    let [textures, constants] = collected.contents.lists();
     let name = frame.path.file_name().unwrap_or_default().to_string_lossy();
     let data = json!({
         "schema": 1,
@@ -69,6 +72,8 @@ pub(crate) fn commands(frame: &Frame, progress: &mut dyn FnMut(u64)) -> Result<(
         "commands": collected.commands,
         "targets": collected.pictures.json(frame.top_first),
         "programs": collected.programs.iter().map(Listed::json).collect::<Vec<_>>(),
+        "textures": textures,
+        "constants": constants,
     });
     Ok((data, collected.fragments))
 }
@@ -85,7 +90,10 @@ impl Watch for Collector {
         let mut to = self.to.lock();
         match self.frame.shows(seen.number) {
             true => to.end(seen, done),
-            false => to.more += u64::from(seen.number >= self.frame.first),
+            false => {
+                to.contents.passed(seen, done);
+                to.more += u64::from(seen.number >= self.frame.first);
+            }
         }
     }
 
@@ -130,11 +138,13 @@ impl Collected {
         let count = |name: &str| done.counts.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
         self.fragments += count("fragments");
         let state = seen.state.iter().map(|f| json!([f.group, f.name, f.value]));
+        self.contents.passed(seen, done);
         let programs = done.programs.iter().map(|ran| {
             json!({
                 "stage": ran.stage.name(),
                 "program": self.programs.number(ran),
                 "instructions": ran.instructions,
+                "reads": self.contents.json(ran, seen.memory),
             })
         });
         let programs: Vec<Value> = programs.collect();
@@ -219,11 +229,6 @@ fn table(buffer: &AttributeBuffer, rows: usize, inputs_of: Option<Stage>) -> Val
         json!([names::of(address, inputs_of), words((0..rows).map(|row| buffer.get(row, slot)))])
     });
     json!({ "rows": rows, "columns": columns.collect::<Vec<_>>() })
-}
-
-/// Words in base 64, the lowest byte first.
-fn words(words: impl Iterator<Item = u32>) -> String {
-    base64(&words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
 }
 
 /// Scale and translation of the first viewport; `null` where positions are those of the window.

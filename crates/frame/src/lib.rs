@@ -2,7 +2,7 @@
 //! each pixel and the steps of a thread. It is what `nvir frame` writes and serves.
 //!
 //! ```text
-//! recording --replay, with a Watch--> commands, patches of targets, vertices   (collect, pictures)
+//! recording --replay, with a Watch--> commands, patches of targets, vertices   (collect, pictures, reads)
 //!           --again, if they are few--> all fragments                          (fragments)
 //!           --again, when asked--> a pixel's fragments, a thread's steps       (pixel, steps)
 //! ```
@@ -21,6 +21,7 @@ mod names;
 mod page;
 mod pictures;
 mod pixel;
+mod reads;
 mod site;
 mod steps;
 

@@ -10,13 +10,14 @@ const KEYS = [
   ["t p", "next target, next of colour, alpha, depth, stencil"],
   ["r", "stretch the values that occur to the whole range"],
   ["+ \u2212 0", "larger, smaller, all of it"],
-  ["1 \u2026 5", "state, vertices, programs, registers, pixel"],
+  ["1 \u2026 6", "state, vertices, resources, programs, registers, pixel"],
   [", .", "a step back, a step on"],
   ["d", "dark or light"],
   ["Esc", "let go of the pixel"],
 ];
 
-const TABS = ["State", "Vertices", "Programs", "Registers", "Pixel"];
+const TABS = ["State", "Vertices", "Resources", "Programs", "Registers", "Pixel"];
+const PIXEL = TABS.indexOf("Pixel");
 
 class Page {
   constructor() {
@@ -164,7 +165,7 @@ class Page {
     $("toggle-wire").classList.toggle("on", this.view.wire);
     $("toggle-range").classList.toggle("on", this.view.stretch);
     $("zoom").textContent = `${Math.round(this.view.zoom * 100)}%`;
-    if (target !== this.view.target && this.tab === 4) this.panel();
+    if (target !== this.view.target && this.tab === PIXEL) this.panel();
     this.view.draw();
   }
 
@@ -193,7 +194,7 @@ class Page {
     this.history = null;
     this.stepper = null;
     this.view.cross();
-    this.open(4);
+    this.open(PIXEL);
     const mine = () => this.picked && this.picked[0] === x && this.picked[1] === y;
     let found;
     try {
@@ -251,6 +252,7 @@ class Page {
     const parts = [
       () => statePanel(this.command, this.before),
       () => verticesPanel(this.command, this),
+      () => resourcesPanel(this.command),
       () => programsPanel(this.command),
       () => registersPanel(this.command),
       () => pixelPanel(this),
@@ -304,7 +306,7 @@ class Page {
       d: () => this.dark(), "?": () => this.help(),
       Escape: () => { this.picked = null; this.history = []; this.stepper = null; this.view.cross(); this.panel(); },
     };
-    const act = keys[e.key] || (/^[1-5]$/.test(e.key) ? () => this.open(Number(e.key) - 1) : null);
+    const act = keys[e.key] || (/^[1-6]$/.test(e.key) ? () => this.open(Number(e.key) - 1) : null);
     if (!act) return;
     e.preventDefault();
     act();

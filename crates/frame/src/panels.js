@@ -79,6 +79,95 @@ function verticesPanel(command, page) {
   return out;
 }
 
+// What each program read: textures as pictures, samplers, constant banks.
+function resourcesPanel(command) {
+  const out = [];
+  for (const p of command.programs) {
+    const { textures, samplers, banks } = p.reads;
+    out.push(make("h3", "", `${p.stage} program`));
+    for (const [entry, number] of textures) out.push(textureBox(entry, data.textures[number]));
+    for (const [entry, fields] of samplers) {
+      out.push(make("h4", "", `sampler ${entry}`), tableOf(null, fields));
+    }
+    for (const bank of banks) out.push(bankBox(bank, data.programs[p.program]));
+    if (!textures.length && !banks.length) out.push(note("It has read no texture, and no constant bank is bound."));
+  }
+  if (!out.length) out.push(note(command.kind === "draw" || command.kind === "launch" ? "No program ran." : "Only programs read textures and constant banks."));
+  return out;
+}
+
+function textureBox(entry, t) {
+  const [width, height, depth] = t.size;
+  const size = t.shape === "buffer" || t.shape === "1D" ? `${width}` : depth > 1 ? t.size.join("\u00d7") : `${width}\u00d7${height}`;
+  const facts = [t.format, t.shape, size, t.levels > 1 ? `${t.levels} levels` : null, t.samples > 1 ? `${t.samples} samples` : null, `at ${t.address}`];
+  const box = make("div", "texture", make("h4", "", `texture ${entry}: ${facts.filter((f) => f).join(", ")}`));
+  if (t.pictures.length) {
+    const select = make("select");
+    select.setAttribute("aria-label", "Level, layer and plane");
+    t.pictures.forEach((p, n) => {
+      const name = [`level ${p.level}`, t.pictures.some((q) => q.layer) ? `layer ${p.layer}` : null, p.plane, p.size.join("\u00d7")];
+      const option = make("option", "", name.filter((x) => x).join(", "));
+      option.value = String(n);
+      select.append(option);
+    });
+    const image = make("img"), said = note("");
+    const show = () => {
+      const p = t.pictures[select.value];
+      image.src = "data:image/png;base64," + p.png;
+      image.alt = `${t.format} ${p.size.join("\u00d7")}`;
+      // Small ones are enlarged by whole numbers.
+      image.style.width = p.size[0] * Math.max(1, Math.floor(192 / Math.max(...p.size))) + "px";
+      const rows = t.shape === "buffer" ? `rows of ${p.size[0] * p.step} texels` : "the first row is the top one";
+      said.textContent = p.step > 1 ? `Every ${p.step}th texel in x and y; ${rows}.` : `${rows[0].toUpperCase()}${rows.slice(1)}.`;
+    };
+    select.onchange = show;
+    select.value = "0";
+    show();
+    box.append(select, image, said);
+  }
+  if (t.left) box.append(note(`Not all of it: ${t.left}.`));
+  return box;
+}
+
+// The first words of a constant bank; those that the program names are marked.
+function bankBox([index, address, size, content], program) {
+  const head = make("h4", "", `c[${index}]: ${size} bytes at ${address}`);
+  if (content === null) return make("div", "", head, note("Its words are not in the page: they do not lie in memory, or there are too many of them."));
+  const words = wordsOf(data.constants[content]);
+  const named = new Set();
+  const start = `c[0x${index.toString(16)}][`;
+  for (const [, text] of program.lines) {
+    for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
+      const offset = Number(text.slice(at + start.length).split("]")[0]);
+      if (!Number.isNaN(offset)) named.add(offset & ~3);
+    }
+  }
+  const rows = [];
+  let idle = 0;
+  for (let i = 0; i < words.length; i += 4) {
+    const four = [...words.slice(i, i + 4)];
+    const uses = four.some((_, c) => named.has(4 * (i + c)));
+    if (!uses && four.every((w) => w === 0)) {
+      idle++;
+      continue;
+    }
+    const cells = four.map((w, c) => {
+      const td = make("td", "num" + (named.has(4 * (i + c)) ? " read" : ""), guess(w));
+      td.title = hex(w);
+      return td;
+    });
+    rows.push(make("tr", "", make("td", "num", "0x" + (4 * i).toString(16)), ...cells));
+  }
+  const out = make("div", "bank", head);
+  if (rows.length) out.append(tableOf(null, rows));
+  const said = [];
+  if (named.size) said.push("Marked: words that the program names.");
+  if (idle) said.push(`Rows of zeros that are left out: ${idle}.`);
+  if (4 * words.length < size) said.push(`The first ${4 * words.length} of ${size} bytes.`);
+  if (said.length) out.append(note(said.join(" ")));
+  return out;
+}
+
 function programsPanel(command) {
   if (!command.programs.length) return [note("No program ran.")];
   return command.programs.flatMap((p) => {

@@ -16,8 +16,6 @@ struct Followed {
     target: Target,
     /// By number.
     layers: BTreeMap<u32, Layer>,
-    /// Whether it ever had an alpha that is not 1.
-    has_alpha: bool,
     /// What there is to see of it.
     planes: Vec<&'static str>,
     /// The command after which it was looked at last.
@@ -46,7 +44,6 @@ impl Pictures {
             self.all.push(Followed {
                 target: *target,
                 layers: BTreeMap::new(),
-                has_alpha: false,
                 planes: Vec::new(),
                 seen: None,
             });
@@ -132,31 +129,35 @@ impl Pictures {
 }
 
 impl Followed {
-    /// A picture by its planes: colour without alpha, alpha by itself where it is not 1.
+    /// A picture by its planes, which are noted.
     fn planes(&mut self, picture: Picture, mut each: impl FnMut(&'static str, Picture)) {
-        let mut add = |planes: &mut Vec<&'static str>, name, picture| {
-            if !planes.contains(&name) {
-                planes.push(name);
+        for (name, picture) in planes(picture, self.planes.contains(&"alpha")) {
+            if !self.planes.contains(&name) {
+                self.planes.push(name);
             }
             each(name, picture);
-        };
-        let Picture { width, height, pixels, name } = picture;
-        let Pixels::Rgba8(all) = pixels else {
-            let plane = if name == "stencil" { "stencil" } else { "depth" };
-            return add(&mut self.planes, plane, Picture { name, width, height, pixels });
-        };
-        let opaque = Pixels::Rgba8(all.iter().map(|&[r, g, b, _]| [r, g, b, 255]).collect());
-        add(&mut self.planes, "color", Picture { name: "color".into(), width, height, pixels: opaque });
-        self.has_alpha |= all.iter().any(|c| c[3] != 255);
-        if self.has_alpha {
-            let alphas = Pixels::Gray8(all.iter().map(|c| c[3]).collect());
-            add(&mut self.planes, "alpha", Picture { name: "alpha".into(), width, height, pixels: alphas });
         }
     }
 }
 
+/// A picture by its planes: colour without alpha; alpha by itself where it is not 1, or where it was not.
+pub(crate) fn planes(picture: Picture, had_alpha: bool) -> Vec<(&'static str, Picture)> {
+    let Picture { width, height, pixels, name } = picture;
+    let Pixels::Rgba8(all) = pixels else {
+        let plane = if name == "stencil" { "stencil" } else { "depth" };
+        return vec![(plane, Picture { name, width, height, pixels })];
+    };
+    let plane = |name: &'static str, pixels| (name, Picture { name: name.into(), width, height, pixels });
+    let mut planes =
+        vec![plane("color", Pixels::Rgba8(all.iter().map(|&[r, g, b, _]| [r, g, b, 255]).collect()))];
+    if had_alpha || all.iter().any(|c| c[3] != 255) {
+        planes.push(plane("alpha", Pixels::Gray8(all.iter().map(|c| c[3]).collect())));
+    }
+    planes
+}
+
 /// A picture in base 64.
-fn png(picture: &Picture) -> String {
+pub(crate) fn png(picture: &Picture) -> String {
     let mut bytes = Vec::new();
     // Writing to memory does not fail.
     let _ = picture.write(&mut bytes);
@@ -165,4 +166,9 @@ fn png(picture: &Picture) -> String {
 
 pub(crate) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
+}
+
+/// Words in base 64, the lowest byte first.
+pub(crate) fn words(words: impl Iterator<Item = u32>) -> String {
+    base64(&words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
 }

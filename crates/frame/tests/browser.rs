@@ -100,6 +100,25 @@ fn tabs_have_what_they_say() {
 }
 
 #[test]
+fn textures_are_pictures() {
+    let Some(mut t) = page("textures", "targets.c0.trace") else { return };
+    let draw = "data.commands.findIndex((c) => c.programs.some((p) => p.reads.textures.some((x) => data.textures[x[1]].levels > 1)))";
+    t.eval(&format!("nvirPage.select({draw}); data.commands[nvirPage.index].number"));
+    t.keys("3");
+    t.wait_for("document.querySelector('.texture img').naturalWidth === 20");
+    let texture = "data.textures[nvirPage.command.programs[1].reads.textures[0][1]]";
+    assert_eq!(t.eval(&format!("{texture}.pictures.length")), json!(5));
+    t.eval("{ const s = document.querySelector('.texture select'); s.value = '2'; s.onchange(); }");
+    t.wait_for("document.querySelector('.texture img').naturalWidth === 5");
+    let text = t.eval("document.getElementById('panel-body').textContent");
+    for what in ["5 levels", "sampler", "Nearest", "c[15]"] {
+        assert!(text.as_str().expect("text").contains(what), "{what}: {text}");
+    }
+    t.picture("frame-resources");
+    t.without_errors();
+}
+
+#[test]
 fn what_is_served_finds_pixels_and_steps() {
     let Some(program) = chromium() else { return };
     let dir = folder("served");

@@ -130,6 +130,57 @@ fn last_pictures(path: &Path, size: [usize; 2]) -> Vec<Vec<[u8; 3]>> {
 }
 
 #[test]
+fn what_programs_read_is_the_same_on_three_chips() {
+    for (name, least) in [("blits", 9), ("programs", 4), ("targets", 5), ("blending", 1)] {
+        let pages = ["c0", "e4", "f0"].map(|chip| data(&frame(scene(&format!("{name}.{chip}.trace")))));
+        let textures = pages.each_ref().map(|page| {
+            let mut textures = all(&page["textures"]).to_vec();
+            textures.iter_mut().for_each(|t| t["address"] = Value::Null);
+            textures
+        });
+        assert!(textures[0].len() >= least, "{name}: {}", textures[0].len());
+        assert!(textures.iter().all(|t| *t == textures[0]), "{name}");
+        for picture in textures[0].iter().flat_map(|t| all(&t["pictures"])) {
+            let bytes = decoded(&picture["png"]);
+            let info =
+                png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().expect("a PNG").info().clone();
+            assert_eq!(picture["size"], serde_json::json!([info.width, info.height]));
+        }
+        for page in &pages {
+            let constants = all(&page["constants"]);
+            let mut used = vec![false; all(&page["textures"]).len()];
+            for reads in all(&page["commands"]).iter().flat_map(|c| all(&c["programs"])).map(|p| &p["reads"])
+            {
+                for texture in all(&reads["textures"]) {
+                    used[texture[1].as_u64().expect("a number") as usize] = true;
+                }
+                // Fetches have no sampler.
+                assert!(all(&reads["samplers"]).is_empty() || !all(&reads["textures"]).is_empty());
+                for bank in all(&reads["banks"]) {
+                    let words =
+                        decoded(&constants[bank[3].as_u64().expect("a number") as usize]).len() as u64;
+                    assert_eq!(words, bank[2].as_u64().expect("bytes").min(1024), "{bank}");
+                }
+            }
+            assert!(used.iter().all(|u| *u), "{name}: each is read by a command");
+        }
+    }
+}
+
+#[test]
+fn a_texture_that_changes_is_shown_as_it_was() {
+    // Each draw reads what the one before it has drawn: the same memory, other pictures.
+    let page = data(&frame(scene("blits.f0.trace")));
+    let textures = all(&page["textures"]);
+    let again = textures.iter().enumerate().any(|(n, t)| {
+        textures[..n]
+            .iter()
+            .any(|o| o["address"] == t["address"] && o["size"] == t["size"] && o["pictures"] != t["pictures"])
+    });
+    assert!(again, "{:?}", textures.iter().map(|t| (&t["address"], &t["size"])).collect::<Vec<_>>());
+}
+
+#[test]
 fn pages_are_the_same_each_time_and_by_any_engine() {
     for name in ["blending.f0.trace", "tessellation.e4.trace", "programs.c0.trace"] {
         let mut f = frame(scene(name));

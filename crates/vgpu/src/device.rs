@@ -6,7 +6,7 @@ use crate::frames::{Drawn, Frames};
 use crate::log::Log;
 pub(crate) use crate::result::EngineResult;
 use crate::shader::Launcher;
-use crate::watch::{Done, Moment, Watching, What};
+use crate::watch::{Done, Moment, Ran, Watching, What};
 use nvir_base::Chip;
 use nvir_emu::Note;
 use std::fmt;
@@ -69,6 +69,8 @@ pub(crate) struct Device {
     pub log: Option<Log>,
     pub frames: Option<Frames>,
     pub watch: Option<Watching>,
+    /// The programs that have run for the command, if somebody looks on who is told of it as a whole.
+    pub ran: Option<Vec<Ran>>,
     /// What methods wrote in this submission, if somebody asked.
     pub written: Option<Vec<Written>>,
     /// What executes.
@@ -133,6 +135,7 @@ impl Device {
             log: None,
             frames: None,
             watch: None,
+            ran: None,
             written: None,
             place: MethodLocation::default(),
             found: Vec::new(),
@@ -157,9 +160,11 @@ impl Device {
         // The last may go on: contiguous writes of a method are one.
         let goes_on = |w: &Written| w.what == WriteKind::Data;
         let before = self.written.as_ref().map(|w| w.len() - usize::from(w.last().is_some_and(goes_on)));
+        self.ran = Some(Vec::new());
         let result = execute(self);
+        let programs = self.ran.take().unwrap_or_default();
         let written = self.written.as_ref().zip(before).map(|(w, before)| w[before..].to_vec());
-        let done = Done { written, ..Done::default() };
+        let done = Done { written, programs, ..Done::default() };
         watch.end(Moment { place, memory: &self.memory, registers }, what(), Vec::new(), &done);
         self.watch = Some(watch);
         result

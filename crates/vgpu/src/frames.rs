@@ -280,7 +280,7 @@ impl Target {
     }
 
     /// Addresses that it does not reach beyond.
-    pub(crate) fn span(&self) -> Range<u64> {
+    pub fn span(&self) -> Range<u64> {
         let Words { address, layers, layer_stride, .. } = self.0.words;
         let last = self.0.numbers().end - 1 + self.0.base_layer;
         let end = self.0.words.level(last, self.0.bytes() as u64).map_or(u64::MAX, |(start, level, _)| {

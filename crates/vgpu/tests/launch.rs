@@ -82,7 +82,7 @@ impl Card {
             self.describe(|d| kernel.describe(d));
         }
         let Card { chip, state, memory, launcher, .. } = self;
-        compute::launch(launcher, Context { chip: *chip, state, memory, log: None })
+        compute::launch(launcher, Context { chip: *chip, state, memory, log: None, ran: None })
     }
 
     fn out(&self, n: u64) -> u32 {

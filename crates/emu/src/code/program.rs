@@ -186,6 +186,11 @@ impl Program {
         self.code.segments.iter().map(|s| (s.start, s.words.as_slice()))
     }
 
+    /// Whether an instruction may store to memory that other threads see.
+    pub fn writes_memory(&self) -> bool {
+        self.code.insts.iter().any(|i| i.writes_memory())
+    }
+
     /// The source line of a code address.
     pub fn line(&self, pc: u32) -> Option<&str> {
         self.lines.range(..=pc).next_back().map(|(_, l)| l.as_str())

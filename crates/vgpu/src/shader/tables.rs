@@ -5,6 +5,7 @@ use super::Bindings;
 use crate::Memory;
 use crate::engine::registers::Registers;
 use crate::image::texture::{tic, tsc};
+use crate::watch::{Reads, SamplerState, TextureHeader};
 use nvir_base::Chip;
 use nvir_emu::{Sampler, Texture, TextureSource};
 use nvir_hw::method::bindings::TEX_MISC;
@@ -12,6 +13,7 @@ use nvir_hw::method::shader::{TIC_ADDRESS_HIGH, TSC_ADDRESS_HIGH};
 use nvir_hw::tic::{BYTES, Tic, WORDS};
 use nvir_hw::tsc::Tsc;
 use nvir_hw::word::TexMisc;
+use std::sync::{Mutex, PoisonError};
 
 /// Where the tables are, and what is bound to slots.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct Tables<'a> {
     slots: Option<&'a Bindings>,
     /// GF100's samplers filter over the edges of cubes, all or none.
     seamless: bool,
+    /// What has been asked for, for who looks on.
+    asked: Option<Mutex<Reads>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +65,23 @@ impl<'a> Tables<'a> {
             tsc: Table::of(regs, "TSC", TSC_ADDRESS_HIGH),
             slots: fermi.then_some(bindings),
             seamless: fermi && TexMisc::from_bits(regs.get(TEX_MISC)).seamless_cube(),
+            asked: None,
+        }
+    }
+
+    /// The same, that remember what is asked for, if somebody looks on.
+    pub(crate) fn watched(self, is_watched: bool) -> Tables<'a> {
+        Tables { asked: is_watched.then(Mutex::default), ..self }
+    }
+
+    /// What has been asked for, if it was to be remembered.
+    pub(crate) fn asked(self) -> Reads {
+        self.asked.map(|m| m.into_inner().unwrap_or_else(PoisonError::into_inner)).unwrap_or_default()
+    }
+
+    fn note(&self, add: impl FnOnce(&mut Reads)) {
+        if let Some(asked) = &self.asked {
+            add(&mut asked.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
@@ -77,12 +98,19 @@ impl TextureSource for Tables<'_> {
     fn texture(&self, memory: &Memory, index: u32) -> Result<Texture, String> {
         let Some(number) = self.number(index, |s| &s.textures) else { return Ok(Texture::none()) };
         let Some(words) = self.tic.entry(memory, number)? else { return Ok(Texture::none()) };
+        self.note(|asked| {
+            asked.textures.extend(TextureHeader::new(Tic(words)).map(|header| (number, header)));
+        });
         tic::texture(&Tic(words)).map_err(|e| format!("TIC entry {number}: {e}"))
     }
 
     fn sampler(&self, memory: &Memory, index: u32) -> Result<Sampler, String> {
         let Some(number) = self.number(index, |s| &s.samplers) else { return Ok(Sampler::default()) };
         let entry = self.tsc.entry(memory, number)?;
+        self.note(|asked| {
+            let state = |words| SamplerState { chip: self.chip, entry: Tsc(words) };
+            asked.samplers.extend(entry.map(|words| (number, state(words))));
+        });
         let mut sampler = entry.map_or(Sampler::default(), |words| tsc::sampler(self.chip, &Tsc(words)));
         sampler.seamless |= self.seamless;
         Ok(sampler)

@@ -1,6 +1,7 @@
 //! Formats: raw bits to channels, through a fetch of each texel of a buffer.
 
 use crate::rig::{self, FLOAT, NEAREST, Random, Rig, SINT, SNORM, TEXELS, Tic, UINT, UNORM, WORDS, at};
+use nvir_vgpu::frames::Pixels;
 
 /// What a channel is, with the tolerance of its comparison.
 #[derive(Clone, Copy)]
@@ -96,6 +97,23 @@ const FORMATS: &[Format] = &[
     (0x3a, &[16], &[&[UNORM]]),
 ];
 
+/// The picture of a buffer has what was fetched, in bytes.
+fn shown(rig: &Rig, fetched: &[[u32; 4]], kind: u32) {
+    let used = rig.used();
+    let (picture, step) = used.picture(0, 0, &rig.memory).expect("in memory");
+    assert_eq!((picture.width, picture.height, step), (COUNT, 1, 1));
+    let Pixels::Rgba8(pixels) = picture.pixels else { panic!("colours") };
+    let byte = |v: u32| match kind {
+        SINT => (v as i32).clamp(0, 255) as u8,
+        UINT => v.min(255) as u8,
+        _ => (f32::from_bits(v).clamp(0.0, 1.0) * 255.0).round() as u8,
+    };
+    // Stencil beside depth is an integer beside a fraction, which no lookup gives at once.
+    if !used.format().contains("24") {
+        assert!(pixels.iter().zip(fetched).all(|(p, f)| *p == f.map(byte)), "{} {used:?}", rig.chip);
+    }
+}
+
 #[test]
 fn components_of_every_size_and_type() {
     let mut random = Random::new(1);
@@ -111,6 +129,7 @@ fn components_of_every_size_and_type() {
                     (tic.types[i], tic.sources[i]) = (kinds[i], 2 + i as u32);
                 }
                 let got = fetch(rig, tic, &texels, COUNT);
+                shown(rig, &got, kinds[0]);
                 for (texel, got) in texels.chunks_exact(bytes as usize).zip(got) {
                     let mut low = 0;
                     for (i, n) in bits.iter().enumerate() {

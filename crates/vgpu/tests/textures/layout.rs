@@ -1,6 +1,7 @@
 //! Where texels lie: block-linear levels, layers, slices and samples, rows, buffers, each against the documents' formula.
 
 use crate::rig::{self, Image, MAX_LOOKUPS, NEAREST, Place, Random, Rig, TEXELS, Tic, UINT, WORDS, at};
+use nvir_vgpu::frames::Pixels;
 
 /// Formats of 1 to 16 bytes of integers.
 const SIZES: [(u32, u32); 5] = [(1, 0x1d), (2, 0x1b), (4, 0x0f), (8, 0x04), (16, 0x01)];
@@ -56,6 +57,31 @@ fn compare(
         for (xyz, got) in all.iter().zip(got) {
             let wanted = texel(rig, image.offset(level, *xyz), image.bytes);
             assert_eq!(got, wanted, "{} {shape}, level {level} at {xyz:?} of {image:x?}", rig.chip);
+        }
+        let fetched = |[x, y, z]: [u32; 3]| texel(rig, image.offset(level, [x, y, z]), image.bytes);
+        pictures(rig, level - view[0], [w, h, d], fetched);
+    }
+}
+
+/// The pictures of a level show what lookups find there.
+fn pictures(rig: &Rig, level: u32, [w, h, d]: [u32; 3], texel: impl Fn([u32; 3]) -> [u32; 4]) {
+    let used = rig.used();
+    // Layers of rows are the rows of one picture.
+    let rows = used.shape() == "1D array";
+    assert_eq!(used.layers(level), if rows { 1 } else { d });
+    for layer in 0..used.layers(level) {
+        let (picture, step) = used.picture(level, layer, &rig.memory).expect("in memory");
+        let height = if rows { d } else { h };
+        assert_eq!((picture.width, picture.height, step), (w, height, 1), "{used:?}");
+        let Pixels::Rgba8(pixels) = picture.pixels else { panic!("colours") };
+        for (n, pixel) in (0..).zip(pixels) {
+            let (x, y) = (n % w, n / w);
+            let wanted = texel(if rows { [x, 0, y] } else { [x, y, layer] });
+            assert_eq!(
+                pixel,
+                wanted.map(|v| v.min(255) as u8),
+                "{used:?}, level {level}, layer {layer}, {x} {y}"
+            );
         }
     }
 }
@@ -209,6 +235,12 @@ fn samples_are_a_grid() {
                     "{} {count} samples, {shape}",
                     rig.chip
                 );
+                // The first sample is shown.
+                let shown = |[x, y, z]: [u32; 3]| {
+                    texel(rig, image.offset(0, [x << samples[0], y << samples[1], z]), 4)
+                };
+                assert_eq!(rig.used().samples(), count);
+                pictures(rig, 0, [21, 19, layers], shown);
                 let place = at(&[0, 0]).with(count);
                 let none = rig.look("TLD.LZ.MS", shape, &[if kind == 5 { place.layer(0) } else { place }]);
                 assert_eq!(none, [[0; 4]]);

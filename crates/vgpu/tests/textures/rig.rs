@@ -7,6 +7,7 @@ use nvir_hw::qmd::Qmd;
 use nvir_vgpu::compute::{self, Context, State};
 pub(crate) use nvir_vgpu::shader::Options;
 use nvir_vgpu::shader::{Bank, Failure, Launcher};
+use nvir_vgpu::watch::{Ran, TextureHeader};
 use nvir_vgpu::{Memory, Words};
 
 const CODE: u64 = 0x1_0000_0000;
@@ -202,6 +203,8 @@ pub(crate) struct Rig {
     state: State,
     pub memory: Memory,
     launcher: Launcher,
+    /// The last kernel, with what it has read.
+    ran: Vec<Ran>,
 }
 
 impl Rig {
@@ -231,7 +234,7 @@ impl Rig {
         state.bindings.samplers[SAMPLER] = Some(TSC);
         memory.set_word(CONSTANTS + 0x28, TIC | TSC << 20).expect("mapped");
         state.bindings.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
-        Rig { chip, state, memory, launcher: Launcher::new(options) }
+        Rig { chip, state, memory, launcher: Launcher::new(options), ran: Vec::new() }
     }
 
     pub(crate) fn bind(&mut self, tic: &Tic, tsc: &Tsc) {
@@ -255,8 +258,17 @@ impl Rig {
         self.memory.write_words(DESCRIPTOR, &descriptor.0).expect("mapped");
         let words = [block, grid].concat();
         self.memory.write_words(CONSTANTS + 0x100, &words).expect("mapped");
-        let Rig { chip, state, memory, launcher } = self;
-        compute::launch(launcher, Context { chip: *chip, state, memory, log: None }).map(drop)
+        let Rig { chip, state, memory, launcher, ran } = self;
+        ran.clear();
+        compute::launch(launcher, Context { chip: *chip, state, memory, log: None, ran: Some(ran) }).map(drop)
+    }
+
+    /// The texture that the last lookups used.
+    pub(crate) fn used(&self) -> &TextureHeader {
+        let reads = &self.ran[0].reads;
+        assert!(reads.banks.iter().any(|(_, bank)| bank.address == CONSTANTS));
+        assert!(reads.textures.keys().eq([&TIC]), "{reads:?}");
+        &reads.textures[&TIC]
     }
 
     /// Runs compiled code.

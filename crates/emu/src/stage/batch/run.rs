@@ -88,7 +88,7 @@ impl<'a> Bound<'a> {
         state: State<'a>,
     ) -> Bound<'a> {
         let base = bound::Bound::new(launch, memory);
-        Bound { in_order: base.insts.iter().any(|i| i.writes_memory()), base, interface, state }
+        Bound { in_order: launch.program.writes_memory(), base, interface, state }
     }
 
     /// Executes a launch. What it leaves does not depend on the number of threads: with programs that store to memory warps run one

@@ -158,12 +158,7 @@ impl Texture {
 
     /// The address of the block that holds a texel, and where it is there; `None` outside the level. Without a sample,
     /// coordinates of multisampled textures count samples.
-    pub(super) fn place(
-        &self,
-        level: usize,
-        [x, y, z]: [u32; 3],
-        sample: Option<u32>,
-    ) -> Option<(u64, [u32; 2])> {
+    pub fn place(&self, level: usize, [x, y, z]: [u32; 3], sample: Option<u32>) -> Option<(u64, [u32; 2])> {
         let l = self.levels.get(level)?;
         let (ms_x, ms_y) = self.grid;
         let [mut w, mut h, d] = l.size.map(u64::from);
@@ -189,7 +184,7 @@ impl Texture {
     }
 
     /// What a lookup gives for a texel's channels.
-    pub(super) fn pick(&self, texel: Channels) -> Channels {
+    pub fn pick(&self, texel: Channels) -> Channels {
         self.sources.map(|s| component(s, texel))
     }
 }

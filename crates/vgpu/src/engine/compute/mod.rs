@@ -17,8 +17,9 @@ use super::{Engine, constants, query};
 use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::shader::{Bindings, Failure, Kernel, Launcher, Tables, bind_banks};
-use crate::watch::What;
+use crate::watch::{Ran, What};
 use nvir_base::Chip;
+use nvir_base::stage::Stage;
 use nvir_emu::{self as emu, Launch, Program};
 use nvir_hw::method::query::QUERY_GET;
 use nvir_hw::method::{compute::SHARED_BASE, fermi_compute, kepler_compute, shader::LOCAL_BASE};
@@ -68,13 +69,14 @@ impl Compute {
     fn execute(&self, device: &mut Device) -> EngineResult {
         device.charge(work::LAUNCH)?;
         device.log_launch();
-        let Device { chip, memory, launcher, log, .. } = device;
+        let Device { chip, memory, launcher, log, ran, .. } = device;
         let mut line = log.as_mut().map(|log| |text: &str| log.line(format_args!("{text}")));
         let context = Context {
             chip: *chip,
             state: &self.state,
             memory,
             log: line.as_mut().map(|l| l as &mut dyn FnMut(&str)),
+            ran: ran.as_mut(),
         };
         let report = launch(launcher, context).map_err(|failure| {
             device.found = failure.found.clone();
@@ -135,6 +137,8 @@ pub struct Context<'a> {
     pub memory: &'a mut Memory,
     /// Gets lines for the log, if there is one.
     pub log: Option<&'a mut dyn FnMut(&str)>,
+    /// Gets the kernel with what it has read, if somebody wants it.
+    pub ran: Option<&'a mut Vec<Ran>>,
 }
 
 /// What a launch did.
@@ -156,7 +160,7 @@ pub struct Report {
 /// # Errors
 /// A descriptor that no card takes, and what stopped the kernel.
 pub fn launch(launcher: &mut Launcher, context: Context<'_>) -> Result<Report, Failure> {
-    let Context { chip, state, memory, log } = context;
+    let Context { chip, state, memory, log, ran } = context;
     let request = match chip {
         Chip::Gf100 => fermi::request(state),
         Chip::Gk104 | Chip::Gk110 => kepler::request(state, memory)?,
@@ -174,21 +178,21 @@ pub fn launch(launcher: &mut Launcher, context: Context<'_>) -> Result<Report, F
     let refused = |why: String| Failure::from(format!("launch of the kernel at {at:#x}: {why}"));
     request.check(chip).map_err(refused)?;
     let program = launcher.program(chip, memory, request.code, request.entry).map_err(refused)?;
-    run(launcher, &request, &program, chip, state, memory)
+    run(launcher, &request, &program, (chip, state), memory, ran)
 }
 
 fn run(
     launcher: &mut Launcher,
     request: &Request,
     program: &Arc<Program>,
-    chip: Chip,
-    state: &State,
+    (chip, state): (Chip, &State),
     memory: &mut Memory,
+    ran: Option<&mut Vec<Ran>>,
 ) -> Result<Report, Failure> {
     let Request { code, entry, gprs, shared, local, block, grid, releases, .. } = *request;
     let address = request.address();
     launcher.launched(&Kernel { header: None, code, entry, program, gprs, shared, local, block }, program);
-    let tables = Tables::new(chip, &state.regs, &state.bindings);
+    let tables = Tables::new(chip, &state.regs, &state.bindings).watched(ran.is_some());
     let mut launch = Launch::new(program);
     launch.kernel = format!("at {address:#x}");
     launch.entry = entry;
@@ -209,6 +213,11 @@ fn run(
     let blocks = grid.iter().fold(1, |n: u64, &g| n.saturating_mul(g.into()));
     launcher.prepare(&mut launch);
     let counts = launcher.run(program, (address, blocks), |how| emu::run(&launch, memory, how))?;
+    if let Some(ran) = ran {
+        let reads = tables.asked().with_banks(&request.banks);
+        let (program, instructions) = (program.clone(), counts.threads);
+        ran.push(Ran { stage: Stage::Compute, address, entry, program, instructions, reads });
+    }
     Ok(Report {
         warp_instructions: counts.warps,
         thread_instructions: counts.threads,

@@ -112,6 +112,28 @@ pub(super) fn arrays(r: &Registers, slots: &Slots) -> Vec<Field> {
     fields
 }
 
+/// The index buffer, from which index on it is read and how many there are, and some of them.
+pub(super) fn indices(
+    r: &Registers,
+    [first, count]: [u64; 2],
+    some: Vec<u32>,
+    restart: Option<u32>,
+) -> Vec<Field> {
+    let mut fields = Vec::new();
+    let mut group = Group { name: "indices".into(), fields: &mut fields };
+    let [start, limit] = [INDEX_ARRAY_START_HIGH, INDEX_ARRAY_LIMIT_HIGH].map(|at| r.address(at));
+    group.quiet("buffer", format!("{start:#x}, ends at {limit:#x}"));
+    group.quiet("format", ["8 bits", "16 bits", "32 bits"].get(r.get(INDEX_FORMAT) as usize).unwrap_or(&"?"));
+    group.quiet("first", first);
+    group.quiet("count", count);
+    let more = if count > some.len() as u64 { ", ..." } else { "" };
+    group.quiet("values", some.iter().map(u32::to_string).collect::<Vec<_>>().join(", ") + more);
+    if let Some(restart) = restart {
+        group.quiet("restart at", format!("{restart:#x}"));
+    }
+    fields
+}
+
 /// The depth buffer and its tests.
 fn depth(view: View<'_>, fields: &mut Vec<Field>) {
     let target = view.zeta();

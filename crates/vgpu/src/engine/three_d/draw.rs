@@ -166,6 +166,7 @@ impl ThreeD {
             vertex,
             slots,
             before: self.counters,
+            indices: None,
             assembler: Assembler::new(topology, provoking, adjacent, regs.get(PATCH_VERTICES) as usize),
         });
         Ok(())
@@ -220,10 +221,16 @@ impl ThreeD {
             entry: p.entry,
             program: p.code.clone(),
             instructions: done.instructions[p.slot.binding()],
+            reads: self.pipeline.reads(p.slot).with_banks(&self.state.bindings[p.slot.binding()].banks),
         });
         let programs = programs.filter(|p| p.instructions > 0).collect();
         let what = What::Draw { topology: sequence.topology.name(), instance: sequence.instance };
         let mut state = describe::arrays(regs, &sequence.slots);
+        if let Some([first, count]) = sequence.indices {
+            let indices = Indices::new(&self.state, &device.memory);
+            let some = indices.iter().flat_map(|i| (first..).take(count.min(12) as usize).map(|n| i.get(n)));
+            state.extend(describe::indices(regs, [first, count], some.collect(), restart_index(&self.state)));
+        }
         state.extend(describe::state(View(regs)));
         let moment = Moment { place: device.place, memory: &device.memory, registers: regs };
         watch.end(moment, what, state, &Done { counts, programs, written: None });
@@ -310,6 +317,10 @@ impl ThreeD {
     /// INDEX_BATCH_COUNT: indices FIRST.. of the buffer.
     pub(super) fn draw_indices(&mut self, device: &mut Device, count: u32) -> EngineResult {
         let first = u64::from(self.state.regs.get(INDEX_BATCH_FIRST));
+        if let Some(sequence) = &mut self.sequence {
+            let [_, before] = sequence.indices.unwrap_or_default();
+            sequence.indices = Some([sequence.indices.map_or(first, |i| i[0]), before + u64::from(count)]);
+        }
         self.indexed(device, count, |state, memory, from, out| {
             let indices = Indices::new(state, memory)?;
             out.extend((from.start..from.end).map(|i| indices.get(first + u64::from(i))));

@@ -16,7 +16,7 @@ use crate::Memory;
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
 use crate::shader::{Failure, Launcher, Tables};
-use crate::watch::{Vertices, Watching};
+use crate::watch::{Reads, Vertices, Watching};
 use nvir_emu::stage::batch::{self, AttributeBuffer, Bound, Defaults, DomainPoint, Input, Results, Slots};
 use nvir_hw::method::three_d::*;
 use nvir_isa::header;
@@ -64,6 +64,8 @@ pub(super) struct Pipeline {
     programs: [Option<Program>; 5],
     /// A draw, and the launches of its stages so far.
     launched: (u64, [u32; 5]),
+    /// What their programs have read, if somebody looks on.
+    reads: [Reads; 5],
 }
 
 /// The stages of a draw, bound.
@@ -113,6 +115,11 @@ impl Pipeline {
         self.programs.iter().flatten()
     }
 
+    /// What a stage's program has asked for in the last draw.
+    pub(super) fn reads(&self, slot: Slot) -> Reads {
+        self.reads[slot.binding()].clone()
+    }
+
     /// The vertex program of the draw before.
     pub(super) fn vertex_program(&mut self) -> Option<Program> {
         self.programs[Slot::Vertex.binding()].take()
@@ -151,7 +158,9 @@ impl Pipeline {
         let chip = device.chip;
         let Device { memory, launcher, found, watch, .. } = device;
         let memory: &Memory = memory;
-        let tables: [Tables<'_>; 5] = std::array::from_fn(|i| Tables::new(chip, regs, &bindings[i]));
+        let is_watched = watch.is_some();
+        let tables: [Tables<'_>; 5] =
+            std::array::from_fn(|i| Tables::new(chip, regs, &bindings[i]).watched(is_watched));
         let mut launches = [const { None }; 5];
         for (n, launch) in launches.iter_mut().enumerate() {
             if let Some(program) = &programs[n] {
@@ -161,7 +170,8 @@ impl Pipeline {
             }
         }
         let Pipeline { defaults, vertex, launched, .. } = self;
-        let mut counts = if launched.0 == draw.number { launched.1 } else { [0; 5] };
+        let goes_on = launched.0 == draw.number;
+        let mut counts = if goes_on { launched.1 } else { [0; 5] };
         let defaults = defaults.take().map(|d| d.1).unwrap_or_else(Defaults::zero);
         let state = batch::State {
             flat_shade: View(regs).flat_shade(),
@@ -200,6 +210,18 @@ impl Pipeline {
             }
         });
         self.launched = (draw.number, counts);
+        if is_watched {
+            drop(bound);
+            drop(launches);
+            for (reads, tables) in self.reads.iter_mut().zip(tables) {
+                let asked = tables.asked();
+                if goes_on {
+                    reads.add(asked);
+                } else {
+                    *reads = asked;
+                }
+            }
+        }
         self.vertex = vertices;
         self.programs.clone_from(&programs);
         self.defaults = Some((word, defaults));

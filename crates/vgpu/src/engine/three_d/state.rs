@@ -26,4 +26,6 @@ pub(super) struct Sequence {
     pub assembler: Assembler,
     /// The counters when it began.
     pub before: Counters,
+    /// The first index of the index buffer that it reads, and how many; `None`: none.
+    pub indices: Option<[u64; 2]>,
 }

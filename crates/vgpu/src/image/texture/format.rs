@@ -6,6 +6,7 @@ use nvir_base::format::Kind;
 use nvir_base::srgb;
 use nvir_emu::{Channels, FractionByte, Source, Texels, decode_channel};
 use nvir_hw::format::texture::{Sizes, Type};
+use nvir_hw::tic::Tic;
 use std::sync::Arc;
 
 const ONE: u32 = 0x3f80_0000;
@@ -128,6 +129,34 @@ impl Texels for Shared {
         let [r, g, b] = self.bytes[at[0] as usize & 1].map(|n| (block[0] >> (8 * n) & 0xff) as f32 / 255.0);
         [r.to_bits(), g.to_bits(), b.to_bits(), ONE]
     }
+}
+
+/// How the first component of an entry that has a type is read.
+pub(crate) fn kind(entry: &Tic) -> Option<Kind> {
+    let types = (0..4).filter_map(|n| Type::from_code(entry.get(Tic::DATA_TYPE.at(n))));
+    types.map(|Type(kind)| kind).next()
+}
+
+/// A name as targets have them, `rgba8_unorm`: components from the lowest bit on.
+pub(crate) fn name(entry: &Tic) -> String {
+    let channels = match Sizes::from_code(entry.get(Tic::COMPONENT_SIZES)) {
+        Some(Sizes::Fields(bits, _)) if bits.iter().all(|b| *b == bits[0]) => {
+            format!("{}{}", &"rgba"[..bits.len()], bits[0])
+        }
+        Some(Sizes::Fields(bits, _)) => {
+            "rgba".chars().zip(bits).map(|(name, bits)| format!("{name}{bits}")).collect()
+        }
+        Some(Sizes::Compressed(scheme)) => format!("{scheme:?}").to_lowercase(),
+        Some(Sizes::SharedExponent) => return "rgb9e5_float".into(),
+        Some(Sizes::Shared(_)) => "rgbg8".into(),
+        None => return "?".into(),
+    };
+    let kind = match kind(entry) {
+        Some(Kind::Unorm) if entry.get(Tic::SRGB_CONVERSION) != 0 => "srgb".into(),
+        Some(kind) => format!("{kind:?}").to_lowercase(),
+        None => return channels,
+    };
+    format!("{channels}_{kind}")
 }
 
 /// The texels of an entry: component sizes, types of the components, where results come from, and whether colours are sRGB.

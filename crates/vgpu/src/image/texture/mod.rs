@@ -1,5 +1,5 @@
 //! Textures and samplers: entries of the tables in memory as the emulator needs them.
 
-mod format;
+pub(crate) mod format;
 pub mod tic;
 pub mod tsc;

@@ -4,6 +4,8 @@
 //! Nothing of it changes results. Who asks for fragments has primitives that touch such pixels shaded one by one, so that what a
 //! fragment finds in the targets is what the one before it left there.
 
+mod reads;
+
 use crate::Memory;
 use crate::device::{MethodLocation, WriteKind, Written};
 use crate::frames::Drawn;
@@ -11,9 +13,12 @@ use crate::registers::Registers;
 use nvir_base::stage::Stage;
 use nvir_emu::Program;
 use nvir_emu::stage::batch::AttributeBuffer;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use crate::frames::{Layer, Pixels, Target};
+pub use crate::shader::Bank;
+pub use reads::{Reads, SamplerState, TextureHeader};
 
 /// Who looks on.
 pub trait Watch: Send {
@@ -121,8 +126,12 @@ pub struct Done {
 impl Done {
     /// Whether a target may have changed.
     pub fn may_change(&self, target: &Target) -> bool {
+        self.may_write(&target.span())
+    }
+
+    /// Whether bytes of a span may have changed.
+    pub fn may_write(&self, span: &Range<u64>) -> bool {
         let Some(written) = &self.written else { return true };
-        let span = target.span();
         let inside = |w: &Written| w.address < span.end && span.start < w.address.saturating_add(w.bytes);
         written.iter().any(|w| w.what == WriteKind::Launch || inside(w))
     }
@@ -141,6 +150,8 @@ pub struct Ran {
     pub program: Arc<Program>,
     /// Instructions that threads have executed for the command.
     pub instructions: u64,
+    /// What it has read.
+    pub reads: Reads,
 }
 
 /// What a stage makes of a batch of vertices.
