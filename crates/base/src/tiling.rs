@@ -201,9 +201,9 @@ impl NarrowSlice {
     }
 }
 
-/// Runs of 16 bytes are contiguous.
+/// The offset in a gob of the byte at `x` bytes, row `y`, of which the lowest bits count. Runs of 16 bytes are contiguous.
 #[inline(always)]
-fn byte_in_gob(x: u32, y: u32) -> u32 {
+pub fn byte_in_gob(x: u32, y: u32) -> u32 {
     (x >> 5 & 1) << 8 | (y >> 2 & 1) << 7 | (x >> 4 & 1) << 6 | (y & 3) << 4 | x & 15
 }
 

@@ -110,7 +110,11 @@ impl Collected {
         let clean = std::mem::replace(&mut self.submission, seen.place.submission) == seen.place.submission;
         for target in seen.targets {
             if let Some(n) = self.pictures.number(target) {
-                self.before.extend(self.pictures.patches(n, seen.memory, (seen.number, When::Before, clean)));
+                self.before.extend(self.pictures.patches(
+                    (n, None),
+                    seen.memory,
+                    (seen.number, When::Before, clean),
+                ));
             }
         }
     }
@@ -123,7 +127,8 @@ impl Collected {
         };
         let mut patches = std::mem::take(&mut self.before);
         for &n in &written {
-            patches.extend(self.pictures.patches(n, seen.memory, (seen.number, When::After, true)));
+            let after = (seen.number, When::After, true);
+            patches.extend(self.pictures.patches((n, done.touched), seen.memory, after));
         }
         self.pictures.passed(seen.number, &written);
         let (kind, title) = match &seen.what {

@@ -67,10 +67,11 @@ impl Pictures {
         (0..self.all.len()).filter(|&n| done.may_change(&self.all[n].target))
     }
 
-    /// What of a target is not as it was when it was looked at last, at a command. `clean`: only commands have executed since then.
+    /// What of a target, or of a rectangle of it, is not as it was when it was looked at last, at a command. `clean`: only commands have
+    /// executed since then.
     pub(crate) fn patches(
         &mut self,
-        index: usize,
+        (index, within): (usize, Option<[u32; 4]>),
         memory: &Memory,
         (command, when, clean): (u64, When, bool),
     ) -> Vec<Value> {
@@ -83,7 +84,7 @@ impl Pictures {
         let target = followed.target;
         for number in target.layer_numbers() {
             let rect = match followed.layers.get_mut(&number) {
-                Some(layer) => target.read_again(layer, memory),
+                Some(layer) => target.read_again(layer, memory, within),
                 None => target.layer(number, memory).map(|layer| {
                     let [width, height] = layer.size;
                     followed.layers.insert(number, layer);

@@ -61,7 +61,7 @@ impl<'a> Surface<'a> {
     }
 
     /// Words from one on, as far as there are some.
-    pub(crate) fn words(&self, first: usize, count: usize) -> &[AtomicU32] {
+    pub(crate) fn words(&self, first: usize, count: usize) -> &'a [AtomicU32] {
         let rest = self.words.get(first..).unwrap_or_default();
         &rest[..count.min(rest.len())]
     }
@@ -70,6 +70,12 @@ impl<'a> Surface<'a> {
     #[inline]
     pub(crate) fn has_one_sample(&self) -> bool {
         self.grid == (0, 0)
+    }
+
+    /// Where the byte of a row lies.
+    #[inline]
+    pub(crate) fn byte(&self, x: u32, y: u32) -> usize {
+        self.slice.byte(x.into(), y.into()) as usize
     }
 
     #[inline]

@@ -121,6 +121,9 @@ pub struct Done {
     pub programs: Vec<Ran>,
     /// What methods have written for it, and maybe right before; `None`: nobody kept it.
     pub written: Option<Vec<Written>>,
+    /// Where a draw's fragments lie in the targets: x and y of the first pixel, and one behind the last; `None`: it may have changed
+    /// others, too.
+    pub touched: Option<[u32; 4]>,
 }
 
 impl Done {
@@ -253,19 +256,36 @@ pub(crate) struct Watching {
     commands: u64,
     /// The targets of the command that executes.
     targets: Vec<Target>,
+    /// Where its fragments lie.
+    touched: [u32; 4],
 }
 
 impl Watching {
     pub(crate) fn new(who: Box<dyn Watch>) -> Watching {
-        Watching { who, wanted: Wanted::Nothing, commands: 0, targets: Vec::new() }
+        Watching { who, wanted: Wanted::Nothing, commands: 0, targets: Vec::new(), touched: [0; 4] }
     }
 
     /// A command begins.
     pub(crate) fn begin(&mut self, moment: Moment<'_>, what: What, targets: Vec<Drawn>) {
         self.targets = targets.into_iter().map(Target).collect();
         self.wanted = Wanted::Nothing;
+        self.touched = [0; 4];
         let seen = moment.seen(self.commands, what, &self.targets, Vec::new());
         self.wanted = self.who.begin(&seen);
+    }
+
+    /// Fragments lie in a rectangle.
+    pub(crate) fn touch(&mut self, [x0, y0, x1, y1]: [u32; 4]) {
+        let [a0, b0, a1, b1] = self.touched;
+        self.touched = match a1 {
+            0 => [x0, y0, x1, y1],
+            _ => [a0.min(x0), b0.min(y0), a1.max(x1), b1.max(y1)],
+        };
+    }
+
+    /// Where fragments of the command lie.
+    pub(crate) fn touched(&self) -> [u32; 4] {
+        self.touched
     }
 
     /// The command that began last has ended.

@@ -223,7 +223,7 @@ impl ThreeD {
             instructions: done.instructions[p.slot.binding()],
             reads: self.pipeline.reads(p.slot).with_banks(&self.state.bindings[p.slot.binding()].banks),
         });
-        let programs = programs.filter(|p| p.instructions > 0).collect();
+        let programs: Vec<Ran> = programs.filter(|p| p.instructions > 0).collect();
         let what = What::Draw { topology: sequence.topology.name(), instance: sequence.instance };
         let mut state = describe::arrays(regs, &sequence.slots);
         if let Some([first, count]) = sequence.indices {
@@ -233,7 +233,10 @@ impl ThreeD {
         }
         state.extend(describe::state(View(regs)));
         let moment = Moment { place: device.place, memory: &device.memory, registers: regs };
-        watch.end(moment, what, state, &Done { counts, programs, written: None });
+        // What programs store may lie in targets, too.
+        let stores = programs.iter().any(|p| p.program.writes_memory());
+        let touched = (!stores).then(|| watch.touched());
+        watch.end(moment, what, state, &Done { counts, programs, written: None, touched });
     }
 
     /// A line of a draw that has ended.

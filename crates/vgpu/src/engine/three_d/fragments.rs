@@ -206,6 +206,9 @@ impl Back {
         }
         let (view, state, targets) = (setup.view, &setup.state, &setup.targets);
         let work = Work { state, targets, batch, places };
+        if let Some(watch) = &mut stages.watch {
+            watch.touch(watched::rectangle(&batch.quads));
+        }
         let wanted = stages.watch.as_ref().map(|w| &w.wanted).filter(|w| watched::touches(&batch.quads, w));
         let probe = wanted.map(|wanted| Probe::new(&work, wanted)).transpose()?;
         stages.counters.fragment_invocations += output.prepare(&work, fragments)?;

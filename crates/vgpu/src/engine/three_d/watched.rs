@@ -43,6 +43,14 @@ pub(super) fn touches(quads: &[Quad], wanted: &Wanted) -> bool {
     }
 }
 
+/// The pixels that quads lie in: x and y of the first, and one behind the last.
+pub(super) fn rectangle(quads: &[Quad]) -> [u32; 4] {
+    quads.iter().fold([u32::MAX, u32::MAX, 0, 0], |[x0, y0, x1, y1], quad| {
+        let (x, y) = (u32::from(quad.x), u32::from(quad.y));
+        [x0.min(x), y0.min(y), x1.max(x + 2), y1.max(y + 2)]
+    })
+}
+
 impl Probe {
     /// Looks at the targets before the batch is tested.
     pub(super) fn new(work: &Work<'_, '_>, wanted: &Wanted) -> EngineResult<Probe> {

@@ -3,9 +3,13 @@
 //! Pictures are upright where the viewport says which row is the top one: OpenGL's framebuffer objects have their lowest row
 //! first.
 
+mod layer;
+
+pub use layer::Layer;
+
 use crate::Memory;
 use crate::image::surface::Words;
-use crate::image::surface_format::{Raw, SurfaceFormat, color_name, zeta_values};
+use crate::image::surface_format::color_name;
 use crate::image::texels::Surface;
 use nvir_hw::format::color::Color;
 use nvir_hw::format::zeta::Zeta;
@@ -13,7 +17,6 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Who is told of frames.
 pub type OnFrame = Box<dyn FnMut(&Frame) + Send>;
@@ -182,49 +185,6 @@ impl Drawn {
         surface.fits().then_some(surface)
     }
 
-    /// A layer as it is in memory, if it lies there.
-    fn layer(&self, number: u32, memory: &Memory) -> Option<Layer> {
-        let (surface, size) = (self.surface(number, memory)?, self.size());
-        if size.contains(&0) {
-            return None;
-        }
-        let samples = 1 << (self.grid.0 + self.grid.1);
-        let pixels = (0..size[1]).flat_map(|y| (0..size[0]).map(move |x| (x, y)));
-        let places = pixels.flat_map(|(x, y)| (0..samples).map(move |n| surface.sample(x, y, n) as u32));
-        let in_rows: Vec<u32> = places.collect();
-        let chunk = |place: u32| place as usize / CHUNK_BYTES;
-        let (first, last) = (chunk(*in_rows.iter().min()?), chunk(*in_rows.iter().max()?));
-        // By chunks: how many come before each, then each to its place.
-        let mut starts = vec![0; last + 2 - first];
-        in_rows.iter().for_each(|&place| starts[chunk(place) - first + 1] += 1);
-        (1..starts.len()).for_each(|k| starts[k] += starts[k - 1]);
-        let mut next = starts.clone();
-        let mut places = vec![(0, 0); in_rows.len()];
-        for (&place, number) in in_rows.iter().zip(0..) {
-            let next = &mut next[chunk(place) - first];
-            places[*next] = (place, number);
-            *next += 1;
-        }
-        let words = self.bytes().div_ceil(4);
-        let texels = vec![0; places.len() * words];
-        let memory = vec![0; (last + 1 - first) * CHUNK_WORDS];
-        let samples = samples as usize;
-        let mut layer = Layer {
-            number,
-            size,
-            format: self.format,
-            samples,
-            words,
-            places,
-            first,
-            starts,
-            memory,
-            texels,
-        };
-        layer.read(&surface);
-        Some(layer)
-    }
-
     /// The numbers of the layers that are shown.
     fn numbers(&self) -> Range<u32> {
         0..self.words.layers.clamp(1, MAX_LAYERS)
@@ -307,9 +267,15 @@ impl Target {
         self.0.top == Top::LastRow
     }
 
-    /// Reads a layer of it again. The pixels that are not as before: x and y of the first, and one behind the last.
-    pub fn read_again(&self, layer: &mut Layer, memory: &Memory) -> Option<[u32; 4]> {
-        layer.read(&self.0.surface(layer.number, memory)?)
+    /// Reads a layer of it again, or what is within a rectangle. The pixels that are not as before: x and y of the first, and one
+    /// behind the last.
+    pub fn read_again(
+        &self,
+        layer: &mut Layer,
+        memory: &Memory,
+        within: Option<[u32; 4]>,
+    ) -> Option<[u32; 4]> {
+        layer.read(&self.0.surface(layer.number, memory)?, within)
     }
 
     /// The numbers of its layers, as far as they are shown.
@@ -321,121 +287,4 @@ impl Target {
     pub fn layer(&self, number: u32, memory: &Memory) -> Option<Layer> {
         self.0.layer(number, memory)
     }
-}
-
-/// What a layer of a target holds.
-#[derive(Clone, Debug)]
-pub struct Layer {
-    /// Counted from the target's first.
-    pub number: u32,
-    /// Pixels in x and y.
-    pub size: [u32; 2],
-    format: TargetFormat,
-    /// Of a pixel.
-    samples: usize,
-    /// Words of a texel.
-    words: usize,
-    /// Where texels lie, in bytes, with their numbers: of all pixels, row by row as in memory, all samples of each.
-    places: Vec<(u32, u32)>,
-    /// The first chunk of memory with a texel.
-    first: usize,
-    /// Of each chunk from there on, the first of its places.
-    starts: Vec<usize>,
-    /// The words of the chunks.
-    memory: Vec<u32>,
-    /// The words of the texels by their numbers.
-    texels: Vec<u32>,
-}
-
-/// Memory that is compared at once: no texel lies in two.
-const CHUNK_BYTES: usize = 512;
-const CHUNK_WORDS: usize = CHUNK_BYTES / 4;
-
-impl Layer {
-    /// Reads the texels of memory that is not as before. The pixels that are not as before.
-    fn read(&mut self, surface: &Surface<'_>) -> Option<[u32; 4]> {
-        let mut changed: Option<[u32; 4]> = None;
-        for (n, old) in self.memory.chunks_exact_mut(CHUNK_WORDS).enumerate() {
-            let new = surface.words((self.first + n) * CHUNK_WORDS, CHUNK_WORDS);
-            // All words, since a branch for each takes longer.
-            if old.iter().zip(new).fold(0, |all, (old, new)| all | (old ^ new.load(Relaxed))) == 0 {
-                continue;
-            }
-            old.iter_mut().zip(new).for_each(|(old, new)| *old = new.load(Relaxed));
-            for &(place, number) in &self.places[self.starts[n]..self.starts[n + 1]] {
-                let texel = &mut self.texels[number as usize * self.words..][..self.words];
-                let raw = surface.load(place as usize);
-                // A call for each texel would take longer than all else.
-                if texel.iter().zip(&raw).all(|(old, new)| old == new) {
-                    continue;
-                }
-                texel.copy_from_slice(&raw[..self.words]);
-                let pixel = number / self.samples as u32;
-                let (x, y) = (pixel % self.size[0], pixel / self.size[0]);
-                let [x0, y0, x1, y1] = changed.unwrap_or([x, y, x, y]);
-                changed = Some([x0.min(x), y0.min(y), x1.max(x + 1), y1.max(y + 1)]);
-            }
-        }
-        changed
-    }
-
-    /// What there is to see of a rectangle, row by row as in memory: `color`, or `depth` and `stencil`.
-    pub fn pictures(&self, [x0, y0, x1, y1]: [u32; 4]) -> Vec<Picture> {
-        let (width, height) = (x1 - x0, y1 - y0);
-        let pixels = self.pixels([x0, y0, x1, y1], Top::FirstRow);
-        pixels
-            .into_iter()
-            .map(|(what, pixels)| Picture { name: what.into(), width, height, pixels })
-            .collect()
-    }
-
-    fn texel(&self, x: u32, y: u32, sample: usize) -> Raw {
-        let at = ((y as usize * self.size[0] as usize + x as usize) * self.samples + sample) * self.words;
-        let words = &self.texels[at..at + self.words];
-        std::array::from_fn(|n| words.get(n).copied().unwrap_or(0))
-    }
-
-    /// What there is to see of a rectangle.
-    fn pixels(&self, rect: [u32; 4], top: Top) -> Vec<(&'static str, Pixels)> {
-        match self.format {
-            // Stored values are shown, which screens take for sRGB.
-            TargetFormat::Color(color) => {
-                let format = SurfaceFormat::from(Color { srgb: false, ..color });
-                let pixels = each(rect, top, |x, y| self.color(&format, x, y));
-                vec![("color", Pixels::Rgba8(pixels))]
-            }
-            TargetFormat::Zeta(zeta) => {
-                let values = each(rect, top, |x, y| zeta_values(zeta, self.texel(x, y, 0)));
-                let depths = values.iter().map(|v| (v.0.clamp(0.0, 1.0) * 65535.0).round() as u16).collect();
-                let mut all = vec![("depth", Pixels::Gray16(depths))];
-                if let Some(stencils) = values.iter().map(|v| v.1).collect() {
-                    all.push(("stencil", Pixels::Gray8(stencils)));
-                }
-                all
-            }
-        }
-    }
-
-    /// A pixel's colour in eight bits.
-    fn color(&self, format: &SurfaceFormat, x: u32, y: u32) -> [u8; 4] {
-        let sample = |n: usize| format.unpack(self.texel(x, y, n));
-        if format.is_integer() {
-            let top = if format.is_signed() { i32::MAX as u32 } else { u32::MAX };
-            return sample(0).map(|v| if v > top { 0 } else { v.min(255) as u8 });
-        }
-        let mut sum = [0f32; 4];
-        for n in 0..self.samples {
-            sum.iter_mut().zip(sample(n)).for_each(|(s, v)| *s += f32::from_bits(v).clamp(0.0, 1.0));
-        }
-        sum.map(|s| (s / self.samples as f32 * 255.0).round() as u8)
-    }
-}
-
-/// A value of each pixel of a rectangle, the top row first.
-fn each<T>([x0, y0, x1, y1]: [u32; 4], top: Top, value: impl Fn(u32, u32) -> T) -> Vec<T> {
-    let row = |y: u32| match top {
-        Top::FirstRow => y,
-        Top::LastRow => y1 - 1 - (y - y0),
-    };
-    (y0..y1).flat_map(|y| (x0..x1).map(move |x| (x, row(y)))).map(|(x, y)| value(x, y)).collect()
 }
