@@ -61,6 +61,13 @@ fn texture(all: &mut Resources, tex: &Tex) {
     all.textures.note((!has(TexRole::Index)).then_some(tex.texture.into()), access);
     if !query && tex.op != TexOp::Fetch {
         all.samplers.note((!has(TexRole::SamplerIndex)).then_some(tex.sampler.into()), Access::READ);
+        let pair = [tex.texture.into(), tex.sampler.into()];
+        if tex.texture != tex.sampler
+            && !has(TexRole::Index)
+            && let Err(at) = all.sampled_by_others.binary_search(&pair)
+        {
+            all.sampled_by_others.insert(at, pair);
+        }
     }
 }
 

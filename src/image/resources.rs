@@ -92,6 +92,9 @@ pub struct Resources {
     pub textures: Uses,
     /// Samplers (TGSI `SAMP[n]`), where textures are filtered.
     pub samplers: Uses,
+    /// Textures and samplers of other numbers that are used together, ascending. GF100 has in the texture's header whether
+    /// coordinates count texels, so there a texture is bound in the way of one of them.
+    pub sampled_by_others: Vec<[u32; 2]>,
     /// What is done with images whose handle is data.
     pub bindless_images: Option<Access>,
     /// Textures are read whose handle is data.

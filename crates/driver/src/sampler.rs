@@ -3,10 +3,10 @@
 
 use crate::error::{Error, Result};
 use crate::tables::Entry;
-use nvir::Chip;
 use nvir::emu::{Dim, Image, Sampler};
 use nvir::format::{Format, Kind};
 use nvir::tiling::Order;
+use nvir::{Chip, Shader};
 use nvir_hw::format::texture::{Sizes, Type};
 use nvir_hw::samples::Mode;
 use nvir_hw::tic::{ANISOTROPY, Source, TextureType, Tic};
@@ -76,6 +76,26 @@ pub(crate) fn texture(image: &Image, unnormalized: bool) -> Result<Entry> {
     e.set(Tic::USE_TEXTURE_HEADER_VERSION2, u32::from(desc.dim != Dim::Buffer));
     e.set(Tic::RES_VIEW_MAX_MIP_LEVEL, last).set(Tic::MULTI_SAMPLE_COUNT, Mode::of(samples).code);
     Ok(e.0)
+}
+
+/// Whether headers of textures can be as all samplers want that the program uses them with: on GF100 they say whether coordinates
+/// count texels, and there is one for each texture.
+pub(crate) fn check_pairs(
+    chip: Chip,
+    shader: &Shader,
+    bound: &[(u32, crate::image::Image, Sampler)],
+) -> Result<()> {
+    let unnormalized = |slot: u32| bound.iter().find(|b| b.0 == slot).map(|b| b.2.unnormalized);
+    let differ = |&&[texture, sampler]: &&[u32; 2]| {
+        chip == Chip::Gf100 && unnormalized(texture).zip(unnormalized(sampler)).is_some_and(|(a, b)| a != b)
+    };
+    match shader.resources.sampled_by_others.iter().find(differ) {
+        None => Ok(()),
+        Some([texture, sampler]) => Err(Error::Unsupported(format!(
+            "texture {texture} is looked up by sampler {sampler}, too, and only one of them has normalized coordinates: on gf100 that is \
+             a bit of the texture, which has no second header"
+        ))),
+    }
 }
 
 /// The entry of a sampler.

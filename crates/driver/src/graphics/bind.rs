@@ -67,6 +67,7 @@ impl Context {
             let stage = program.stage();
             let Some(n) = binding(stage) else { continue };
             let mine = bindings.iter().find(|(s, _)| *s == stage).map_or(&none, |(_, b)| b);
+            sampler::check_pairs(self.chip, program.shader(), &mine.textures)?;
             self.bind_stage(stage, n, mine, draw)?;
         }
         Ok(())

@@ -218,6 +218,7 @@ impl Context {
     }
 
     fn bind_textures(&mut self, launch: &Launch<'_>) -> Result<Vec<(u32, [u32; 2])>> {
+        sampler::check_pairs(self.chip, &launch.kernel.shader, &launch.textures)?;
         let mut wanted = Vec::new();
         for (_, image, how) in &launch.textures {
             wanted.push((
