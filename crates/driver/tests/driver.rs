@@ -382,3 +382,44 @@ IMM[1] UINT32 {0, 0, 0, 0}
         assert_eq!(c.read(&buffer.whole()).expect("done"), 3.0f32.to_le_bytes(), "{chip}");
     }
 }
+
+/// One texture, read by its own sampler and by another: `BUFFER[0] = both`.
+#[test]
+fn a_texture_has_one_kind_of_coordinates_on_gf100() {
+    let text = "COMP
+PROPERTY CS_FIXED_BLOCK_WIDTH 1
+DCL BUFFER[0]
+DCL SVIEW[0], 2D, FLOAT
+DCL SVIEW[1], 2D, FLOAT
+DCL SAMP[0..1]
+DCL TEMP[0..1]
+IMM[0] FLT32 {0.75, 0.25, 1.5, 0.0}
+IMM[1] UINT32 {0, 0, 0, 0}
+  0: SAMPLE_L TEMP[0], IMM[0].xyww, SVIEW[0], SAMP[0], IMM[0].wwww
+  1: SAMPLE_L TEMP[1], IMM[0].zyww, SVIEW[0], SAMP[1], IMM[0].wwww
+  2: MOV TEMP[0].y, TEMP[1].xxxx
+  3: STORE BUFFER[0].xy, IMM[1].xxxx, TEMP[0].xyxx
+  4: END
+";
+    for chip in CHIPS {
+        let mut c = context(chip);
+        let (kernel, buffer) = (c.kernel(&compile(chip, text)).expect("code"), c.buffer(8).expect("memory"));
+        let format = "r32f".parse().expect("a format");
+        let desc = ImageDesc { dim: Dim::D2, format, size: [2, 2, 1], levels: 1 };
+        let image = c.image(desc, Arrangement::Driver).expect("memory");
+        c.upload_image(&image, &[1.0f32, 2.0, 3.0, 4.0].map(f32::to_le_bytes).concat()).expect("it fits");
+        let texels = Sampler { unnormalized: true, ..Sampler::default() };
+        for (second, want) in [(texels, [2.0f32, 2.0]), (Sampler::default(), [2.0, 2.0])] {
+            let textures = vec![(0, image.clone(), Sampler::default()), (1, image.clone(), second)];
+            let launch = Launch::new(&kernel, [1, 1, 1], [1, 1, 1]);
+            let result = c.launch(&Launch { textures, buffers: vec![(0, buffer.whole())], ..launch });
+            if chip == Chip::Gf100 && second.unnormalized {
+                let Err(Error::Unsupported(why)) = result else { panic!("{result:?}") };
+                assert!(why.contains("texture 0") && why.contains("sampler 1"), "{why}");
+                continue;
+            }
+            result.expect("queued");
+            assert_eq!(c.read(&buffer.whole()).expect("done"), want.map(f32::to_le_bytes).concat(), "{chip}");
+        }
+    }
+}
