@@ -160,6 +160,11 @@ impl Liveness {
         Liveness::within(f, cfg, LIVE_ANYWAY + LIVE_FOR_EACH * (f.insts.len() + f.blocks.len()))
     }
 
+    /// The same for passes that gain little, and only where few values live far.
+    pub(crate) fn of_few(f: &Function, cfg: &Cfg) -> Option<Liveness> {
+        Liveness::within(f, cfg, (LIVE_ANYWAY + LIVE_FOR_EACH * (f.insts.len() + f.blocks.len())) / 4)
+    }
+
     pub(crate) fn new(f: &Function, cfg: &Cfg) -> Liveness {
         Liveness::within(f, cfg, usize::MAX).unwrap_or_default()
     }
@@ -176,12 +181,15 @@ impl Liveness {
         }
         live.ins.resize(f.blocks.len());
         live.outs.resize(f.blocks.len());
-        let mut pairs: Vec<(ValueId, BlockId)> = Vec::with_capacity(2 * walk.needs.len());
+        // The blocks that need each value: of all values one after the other, and where each ends.
+        let mut blocks: Vec<BlockId> = Vec::with_capacity(2 * walk.needs.len());
+        let mut ends: Vec<(ValueId, usize)> = Vec::new();
         for v in f.values.keys() {
+            let before = blocks.len();
             let all = walk.value(v, |b| {
-                let full = pairs.len() >= most;
+                let full = blocks.len() >= most;
                 if !full {
-                    pairs.push((v, b));
+                    blocks.push(b);
                     live.ins[b].1 += 1;
                 }
                 full
@@ -189,25 +197,32 @@ impl Liveness {
             if !all {
                 return None;
             }
+            if blocks.len() > before {
+                ends.push((v, blocks.len()));
+            }
         }
-        live.lists(f, cfg, &pairs);
+        live.lists(f, cfg, &blocks, &ends);
         Some(live)
     }
 
-    /// Makes the lists of all blocks of pairs in order of their values: those of entries, whose
-    /// lengths are known, then unions of two.
-    fn lists(&mut self, f: &Function, cfg: &Cfg, pairs: &[(ValueId, BlockId)]) {
+    /// Makes the lists of all blocks of the blocks that need each value, in order of the values: those
+    /// of entries, whose lengths are known, then unions of two.
+    fn lists(&mut self, f: &Function, cfg: &Cfg, blocks: &[BlockId], ends: &[(ValueId, usize)]) {
         let mut end = 0;
         for &b in cfg.rpo() {
             let len = self.ins[b].1;
             self.ins[b] = (end, end);
             end += len;
         }
-        self.values = vec![ValueId::from_u32(0); pairs.len()];
-        for &(v, b) in pairs {
-            let at = &mut self.ins[b].1;
-            self.values[*at as usize] = v;
-            *at += 1;
+        self.values = vec![ValueId::from_u32(0); blocks.len()];
+        let mut from = 0;
+        for &(v, to) in ends {
+            for &b in &blocks[from..to] {
+                let at = &mut self.ins[b].1;
+                self.values[*at as usize] = v;
+                *at += 1;
+            }
+            from = to;
         }
         for &b in cfg.rpo() {
             let mut part = (0, 0);

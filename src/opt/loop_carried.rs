@@ -38,7 +38,7 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         return false;
     }
     let cfg = Cfg::new(f);
-    let Some(live) = Liveness::bounded(f, &cfg) else { return false };
+    let Some(live) = Liveness::of_few(f, &cfg) else { return false };
     let mut home: SecondaryMap<ValueId, Option<BlockId>> = SecondaryMap::new();
     home.resize(f.values.len());
     for &b in cfg.rpo() {

@@ -130,7 +130,7 @@ impl Readers {
 
 /// The most general values that are alive at once in each block; none where that is too much to find out.
 fn most_alive(f: &Function, cfg: &Cfg) -> Option<SecondaryMap<BlockId, u32>> {
-    let live = Liveness::bounded(f, cfg)?;
+    let live = Liveness::of_few(f, cfg)?;
     let mut most: SecondaryMap<BlockId, u32> = f.block_table();
     let mut alive: EntitySet<ValueId> = EntitySet::with_capacity(f.values.len());
     for &b in cfg.rpo() {

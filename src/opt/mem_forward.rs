@@ -25,6 +25,9 @@ use crate::ir::*;
 use arrayvec::ArrayVec;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// What a place in memory holds.
 #[derive(Clone)]
@@ -49,15 +52,12 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         return false;
     }
     let mut pass = Forward::default();
-    // What is known at the end of blocks that other blocks follow.
-    let mut ends: SecondaryMap<BlockId, Vec<Held>> = SecondaryMap::new();
+    // What is known at the end of blocks that other blocks follow, and how many of these are to come.
+    let mut ends: FxHashMap<BlockId, (Places, usize)> = FxHashMap::default();
     let before = only_predecessors(f);
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        pass.held.clear();
-        if let Some(known) = before[b].expand().and_then(|p| ends.get(p)) {
-            pass.held.extend(known.iter().cloned());
-        }
+        pass.held = before[b].expand().and_then(|p| known_behind(&mut ends, p)).unwrap_or_default();
         for k in 0..f.blocks[b].body.len() {
             pass.visit(f, f.blocks[b].body[k]);
         }
@@ -65,10 +65,11 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let local = pass.held.iter().filter(|h| h.mem.space == Space::Local);
             pass.dead.extend(local.filter_map(|h| h.unread_store));
         }
-        if !pass.held.is_empty() && f.blocks[b].term.successors().any(|s| before[s].expand() == Some(b)) {
-            let mut known = pass.held.clone();
+        let followers = f.blocks[b].term.successors().filter(|&s| before[s].expand() == Some(b)).count();
+        if followers > 0 && pass.held.iter().next().is_some() {
+            let mut known = std::mem::take(&mut pass.held);
             known.iter_mut().for_each(|h| h.unread_store = None);
-            ends[b] = known;
+            ends.insert(b, (known, followers));
         }
     }
     let Forward { local, mut dead, forwarded, .. } = pass;
@@ -94,11 +95,125 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     forwarded + removed > 0
 }
 
+/// What is known behind a block, for one of those that follow it.
+fn known_behind(ends: &mut FxHashMap<BlockId, (Places, usize)>, b: BlockId) -> Option<Places> {
+    let (known, followers) = ends.get_mut(&b)?;
+    *followers -= 1;
+    if *followers == 0 { ends.remove(&b).map(|end| end.0) } else { Some(known.clone()) }
+}
+
+/// What is known of memory.
+#[derive(Clone, Default)]
+struct Places {
+    /// Elements of private arrays at fixed places: by offset, and of those at one, the newer ones last.
+    fixed: BTreeMap<(i32, u32), Held>,
+    /// The others, the newer ones last.
+    others: Vec<Held>,
+    /// Numbers what is remembered.
+    next: u32,
+}
+
+/// The bytes of the largest access.
+const LARGEST: u32 = 16;
+
+impl Places {
+    fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.fixed.values().chain(&self.others)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Held> {
+        self.fixed.values_mut().chain(&mut self.others)
+    }
+
+    fn clear(&mut self) {
+        self.fixed.clear();
+        self.others.clear();
+    }
+
+    fn retain(&mut self, stays: impl Fn(&Held) -> bool) {
+        self.fixed.retain(|_, h| stays(h));
+        self.others.retain(stays);
+    }
+
+    /// The keys of what may have a byte in common with an access to a place: all, unless that is fixed.
+    fn near(m: &MemRef, bytes: u32) -> RangeInclusive<(i32, u32)> {
+        let (first, last) = if is_fixed(m) {
+            (m.offset.saturating_sub_unsigned(LARGEST), m.offset.saturating_add_unsigned(bytes))
+        } else {
+            (i32::MIN, i32::MAX)
+        };
+        (first, 0)..=(last, u32::MAX)
+    }
+
+    /// Something may read what is held there.
+    fn read(&mut self, m: &MemRef, bytes: u32) {
+        let near = self.fixed.range_mut(Places::near(m, bytes)).map(|(_, h)| h);
+        for h in near.chain(&mut self.others) {
+            if may_alias(&h.mem, h.bytes, m, bytes) {
+                h.unread_store = None;
+            }
+        }
+    }
+
+    /// A store changes what is held there.
+    fn clobber(&mut self, m: &MemRef, bytes: u32) {
+        let changes = |h: &Held| may_clobber(m, bytes, &h.mem, h.bytes);
+        self.others.retain(|h| !changes(h));
+        if !is_fixed(m) {
+            self.fixed.retain(|_, h| !changes(h));
+            return;
+        }
+        let near = self.fixed.range(Places::near(m, bytes));
+        let gone: Vec<(i32, u32)> = near.filter(|(_, h)| changes(h)).map(|(&key, _)| key).collect();
+        for key in gone {
+            self.fixed.remove(&key);
+        }
+    }
+
+    /// The stores that nothing has read and one to this place covers.
+    fn covered(&self, m: &MemRef, bytes: u32) -> impl Iterator<Item = InstId> {
+        let at = move |h: &&Held| same_base(&h.mem, m) && h.mem.offset == m.offset && h.bytes <= bytes;
+        let near = self.fixed.range(Places::near(m, bytes)).map(|(_, h)| h);
+        near.chain(&self.others).filter(at).filter_map(|h| h.unread_store)
+    }
+
+    fn remember(&mut self, new: Held) {
+        if !is_fixed(&new.mem) {
+            if self.others.len() >= WINDOW {
+                self.others.remove(0);
+            }
+            self.others.push(new);
+            return;
+        }
+        if self.fixed.len() >= PRIVATE {
+            let first = self.fixed.keys().min_by_key(|key| key.1).copied();
+            first.map(|key| self.fixed.remove(&key));
+        }
+        self.fixed.insert((new.mem.offset, self.next), new);
+        self.next += 1;
+    }
+
+    /// The words that a load would give, if they are known.
+    fn load(&self, m: &MemRef, bytes: u32) -> Option<ArrayVec<Src, 4>> {
+        let holds = |h: &Held| {
+            let start = m.offset.wrapping_sub(h.mem.offset);
+            same_base(&h.mem, m) && start >= 0 && start % 4 == 0 && start as u32 + bytes <= h.bytes
+        };
+        let h = if is_fixed(m) {
+            let near = self.fixed.range(Places::near(m, bytes)).filter(|(_, h)| holds(h));
+            near.max_by_key(|(key, _)| key.1)?.1
+        } else {
+            self.others.iter().rev().find(|h| holds(h))?
+        };
+        let first = (m.offset.wrapping_sub(h.mem.offset) / 4) as usize;
+        h.words.get(first..first + bytes as usize / 4).map(|w| w.iter().copied().collect())
+    }
+}
+
 /// The way through the blocks.
 #[derive(Default)]
 struct Forward {
-    /// What is known of memory.
-    held: Vec<Held>,
+    held: Places,
     local: Local,
     /// Stores that nothing reads.
     dead: Vec<InstId>,
@@ -125,7 +240,7 @@ impl Forward {
         let inst = &f.insts[i];
         let bytes = access_bytes(inst);
         let simple = is_simple(inst, &m, bytes);
-        if simple && let Some(words) = load(&self.held, &m, bytes) {
+        if simple && let Some(words) = self.held.load(&m, bytes) {
             let mut copy = Inst::new(if words.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
             copy.srcs.extend(words);
             copy.dsts = inst.dsts;
@@ -136,16 +251,12 @@ impl Forward {
         }
         self.local.look_at(i, inst);
         // It may read what stores have left.
-        for h in &mut self.held {
-            if may_alias(&h.mem, h.bytes, &m, bytes) {
-                h.unread_store = None;
-            }
-        }
+        self.held.read(&m, bytes);
         if m.order != Order::Weak {
             clobber_all(inst, &mut self.held);
         } else if simple && is_remembered(m.space) {
             let words = inst.dsts.iter().map(|&d| Src::val(d)).take(4).collect();
-            remember(&mut self.held, Held { mem: m, bytes, words, unread_store: None });
+            self.held.remember(Held { mem: m, bytes, words, unread_store: None });
         }
     }
 
@@ -159,10 +270,9 @@ impl Forward {
         }
         // A store over exactly the same place makes an unread one before it pointless.
         if simple && is_own(m.space) {
-            let covered = |h: &&Held| same_base(&h.mem, &m) && h.mem.offset == m.offset && h.bytes <= bytes;
-            self.dead.extend(self.held.iter().filter(covered).filter_map(|h| h.unread_store));
+            self.dead.extend(self.held.covered(&m, bytes));
         }
-        self.held.retain(|h| !may_clobber(&m, bytes, &h.mem, h.bytes));
+        self.held.clobber(&m, bytes);
         let words: ArrayVec<Src, 4> = match inst.srcs.iter().map(|s| &s.kind).next() {
             Some(&SrcKind::Imm(x)) if bytes == 4 && is_fixed(&m) => [Src::imm(x)].into_iter().collect(),
             _ => inst.srcs.iter().flat_map(|s| s.values()).map(|&v| Src::val(v)).collect(),
@@ -170,7 +280,7 @@ impl Forward {
         let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
         if simple && plain && words.len() as u32 * 4 == bytes && is_remembered(m.space) {
             let unread_store = is_own(m.space).then_some(i);
-            remember(&mut self.held, Held { mem: m, bytes, words, unread_store });
+            self.held.remember(Held { mem: m, bytes, words, unread_store });
         }
     }
 }
@@ -234,31 +344,11 @@ fn is_remembered(space: Space) -> bool {
 
 /// A place in private memory that no register says: an element of an array that may become a register.
 fn is_fixed(m: &MemRef) -> bool {
-    m.space == Space::Local && m.base().is_empty()
-}
-
-fn remember(held: &mut Vec<Held>, new: Held) {
-    let (fixed, most) = if is_fixed(&new.mem) { (true, PRIVATE) } else { (false, WINDOW) };
-    let alike = |h: &&Held| is_fixed(&h.mem) == fixed;
-    if held.len() >= most && held.iter().filter(alike).count() >= most {
-        let first = held.iter().position(|h| alike(&h));
-        first.map(|n| held.remove(n));
-    }
-    held.push(new);
-}
-
-/// The words that a load would give, if they are known.
-fn load(held: &[Held], m: &MemRef, bytes: u32) -> Option<ArrayVec<Src, 4>> {
-    let h = held.iter().rev().find(|h| {
-        let start = m.offset.wrapping_sub(h.mem.offset);
-        same_base(&h.mem, m) && start >= 0 && start % 4 == 0 && start as u32 + bytes <= h.bytes
-    })?;
-    let first = (m.offset.wrapping_sub(h.mem.offset) / 4) as usize;
-    h.words.get(first..first + bytes as usize / 4).map(|w| w.iter().copied().collect())
+    m.space == Space::Local && m.base().is_empty() && m.index.is_none()
 }
 
 /// Everything else that touches memory, orders accesses, or hands control away.
-fn clobber_all(inst: &Inst, held: &mut Vec<Held>) {
+fn clobber_all(inst: &Inst, held: &mut Places) {
     let lanes_only = matches!(inst.op, Op::Vote | Op::Shfl | Op::Quadop | Op::Rdsv | Op::Tex);
     if lanes_only || !inst.op.is(op::EFFECT | op::READS) {
         return;

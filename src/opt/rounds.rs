@@ -182,8 +182,9 @@ impl<'a> Rounds<'a> {
             self.reached[b] = false;
             self.decided[b] = None;
             // Where lanes may go on to the next round early, not all come to what lies behind.
-            self.sure[b] = l.sure.contains(&b);
+            self.sure[b] = false;
         }
+        l.sure.iter().for_each(|&b| self.sure[b] = true);
         self.reached[header] = true;
         // None of what leaves it is known to do that, or not to.
         let mut unknown = true;

@@ -197,12 +197,10 @@ fn copy_inst(f: &mut Function, rounds: &Rounds<'_>, copy: &mut Copies, i: InstId
         }
     }
     inst.map_uses(|v| copy.value(f, rounds, v));
-    let mut defined = Vec::new();
-    inst.for_defs(|v| defined.push(v));
-    for v in defined {
+    inst.for_defs(|v| {
         let d = f.new_value(f.class(v));
         copy.values.insert(v, d);
-    }
+    });
     inst.map_defs(|v| copy.values.get(&v).copied().unwrap_or(v));
     f.append(to, inst);
 }

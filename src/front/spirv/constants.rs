@@ -73,7 +73,7 @@ pub(super) fn float_bits(x: f64, bits: u8) -> u64 {
 impl Module {
     /// The bits of a constant scalar.
     pub(super) fn constant_bits(&self, id: u32) -> Option<u64> {
-        self.constants.get(&id)?.bits()
+        self.constants.get(id)?.bits()
     }
 
     /// A constant integer as a number of 32 bits.
@@ -96,7 +96,7 @@ impl Module {
     }
 
     fn operand(&self, id: u32) -> Option<Rc<Constant>> {
-        self.constants.get(&id).cloned()
+        self.constants.get(id).cloned()
     }
 
     /// What an operation on constants gives; `None`: it has none.

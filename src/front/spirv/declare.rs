@@ -11,8 +11,8 @@ impl Module {
     /// Types, constants, variables.
     pub(super) fn declaration(&mut self, n: usize, given: &Given) -> Result<(), Diagnostic> {
         let inst = self.code.insts[n];
-        let operands = self.code.operands(n).to_vec();
-        if let Some(mut info) = self.type_info(n, inst.op, inst.result, &operands)? {
+        let operands = self.code.operands(n);
+        if let Some(mut info) = self.type_info(n, inst.op, inst.result, operands)? {
             (info.vectors, info.std140) = self.derived(&info);
             self.types.insert(inst.result, info);
             return Ok(());
@@ -21,7 +21,7 @@ impl Module {
             self.globals.push(n);
             return self.variable(n);
         }
-        if let Some(constant) = self.constant(n, &operands, given)? {
+        if let Some(constant) = self.constant(n, operands, given)? {
             self.constants.insert(inst.result, Rc::new(constant));
         }
         Ok(())
@@ -49,7 +49,7 @@ impl Module {
             return Err(self.error(n, "a variable begins with a value of another type"));
         }
         if let Some(&id) = operands.get(1)
-            && !self.constants.contains_key(&id)
+            && !self.constants.contains(id)
             && self.code.def(id).is_none_or(|d| self.code.insts[d].op != Op::Variable)
         {
             return Err(
@@ -380,7 +380,7 @@ impl Module {
                     if self.code.type_of(id) != self.part(inst.ty, i as u32) {
                         return error("a part of the constant has another type than the composite's");
                     }
-                    match self.constants.get(&id) {
+                    match self.constants.get(id) {
                         Some(c) => parts.push(c.clone()),
                         None if self.code.def(id).is_some_and(|d| self.code.insts[d].op == Op::Variable) => {
                             return Err(

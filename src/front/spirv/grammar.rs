@@ -135,22 +135,103 @@ const ROWS: &[(&str, &[Op])] = &[
     ("triiil?", &[Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat]),
 ];
 
+/// Opcodes are below this, but for those of vendors.
+const COUNT: usize = 6200;
+
+/// By opcode: its row, plus one.
+static TABLE: [u8; COUNT] = {
+    let mut table = [0; COUNT];
+    let mut row = 0;
+    while row < ROWS.len() {
+        let ops = ROWS[row].1;
+        let mut n = 0;
+        while n < ops.len() {
+            if (ops[n] as usize) < COUNT {
+                table[ops[n] as usize] = row as u8 + 1;
+            }
+            n += 1;
+        }
+        row += 1;
+    }
+    table
+};
+
+/// Of each row, its operands if they are words one by one.
+static WORDS: [Option<OneByOne>; ROWS.len()] = {
+    let mut words = [None; ROWS.len()];
+    let mut row = 0;
+    while row < ROWS.len() {
+        words[row] = OneByOne::of(ROWS[row].0.as_bytes());
+        row += 1;
+    }
+    words
+};
+
+/// Operands that are ids and literals of one word each, of which the last may be missing, or be many.
+#[derive(Clone, Copy)]
+struct OneByOne {
+    /// Which are ids: a bit each, the highest for all from there on.
+    ids: u32,
+    fewest: usize,
+    most: usize,
+}
+
+impl OneByOne {
+    const fn of(letters: &[u8]) -> Option<OneByOne> {
+        let mut words = OneByOne { ids: 0, fewest: 0, most: 0 };
+        let mut n = 0;
+        while n < letters.len() {
+            let is_id = matches!(letters[n], b't' | b'r' | b'i');
+            if !is_id && letters[n] != b'l' || words.fewest != words.most || n >= 31 {
+                return None;
+            }
+            let many = if n + 1 < letters.len() { letters[n + 1] } else { 0 };
+            if is_id {
+                words.ids |= if many == b'*' { u32::MAX << words.most } else { 1 << words.most };
+            }
+            (words.fewest, words.most, n) = match many {
+                b'*' => (words.fewest, usize::MAX, n + 2),
+                b'?' => (words.fewest, words.most + 1, n + 2),
+                _ => (words.fewest + 1, words.most + 1, n + 1),
+            };
+        }
+        Some(words)
+    }
+
+    fn walk(self, words: &[u32], mut f: impl FnMut(Operand)) -> Result<(), Misfit> {
+        for (n, &word) in words.iter().take(self.most).enumerate() {
+            f(if self.ids >> n.min(31) & 1 != 0 { Operand::Id(word) } else { Operand::Literal(word) });
+        }
+        match words.len() {
+            len if len < self.fewest => Err(Misfit::Short),
+            len if len > self.most => Err(Misfit::Long),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn row(op: Op) -> Option<usize> {
+    usize::from(*TABLE.get(op as usize)?).checked_sub(1)
+}
+
 /// The operands of an opcode; `None`: it is not supported.
 pub(super) fn operands(op: Op) -> Option<&'static str> {
-    /// Opcodes are below this, but for those of vendors.
-    const COUNT: usize = 6200;
-    static TABLE: std::sync::LazyLock<Vec<Option<&'static str>>> = std::sync::LazyLock::new(|| {
-        let mut table = vec![None; COUNT];
-        for (operands, ops) in ROWS {
-            for &op in *ops {
-                if let Some(slot) = table.get_mut(op as usize) {
-                    *slot = Some(*operands);
-                }
-            }
-        }
-        table
-    });
-    TABLE.get(op as usize).copied().flatten()
+    row(op).map(|row| ROWS[row].0)
+}
+
+/// Calls `f` with each operand of an instruction, by its words behind the first. `selector_words`: of an `OpSwitch`,
+/// words of a literal.
+pub(super) fn walk(
+    op: Op,
+    words: &[u32],
+    selector_words: usize,
+    f: impl FnMut(Operand),
+) -> Result<(), Misfit> {
+    let Some(row) = row(op) else { return walk_pattern("", words, selector_words, f) };
+    match WORDS[row] {
+        Some(one_by_one) => one_by_one.walk(words, f),
+        None => walk_pattern(ROWS[row].0, words, selector_words, f),
+    }
 }
 
 /// What an operand is.
@@ -192,8 +273,7 @@ pub(super) fn string_words(words: &[u32]) -> Option<usize> {
     words.iter().position(|w| w.to_le_bytes().contains(&0)).map(|n| n + 1)
 }
 
-/// Calls `f` with each operand behind the opcode's word. `selector_words`: of an `OpSwitch`, words of a literal.
-pub(super) fn walk(
+fn walk_pattern(
     pattern: &str,
     words: &[u32],
     selector_words: usize,

@@ -11,10 +11,11 @@
 //! or `NonSemantic.Shader.DebugInfo` does. What is not a known instruction is a line of words alone.
 
 use super::grammar::{self, Operand};
-use super::read::{HEADER, MAGIC};
+use super::read::{HEADER, MAGIC, to_digits};
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Why bytes have no listing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -38,9 +39,12 @@ pub fn is_module(data: &[u8]) -> bool {
 /// A string, and how many words it takes.
 pub(super) fn string(words: &[u32]) -> (String, usize) {
     let len = grammar::string_words(words).unwrap_or(words.len());
-    let mut bytes: Vec<u8> = words[..len].iter().flat_map(|w| w.to_le_bytes()).collect();
+    let mut bytes = Vec::with_capacity(4 * len);
+    words[..len].iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
     bytes.truncate(bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()));
-    (String::from_utf8_lossy(&bytes).into_owned(), len)
+    let text =
+        String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
+    (text, len)
 }
 
 /// Instructions of `NonSemantic.Shader.DebugInfo`.
@@ -61,6 +65,8 @@ struct Names {
     strings: FxHashMap<u32, String>,
     /// Integer types of 64 bits, and values of these.
     wide: rustc_hash::FxHashSet<u32>,
+    /// Where in the listing an opcode stands.
+    opcodes: FxHashMap<u32, Range<usize>>,
 }
 
 /// The listing of a module.
@@ -82,13 +88,14 @@ pub fn listing(data: &[u8]) -> Result<String, NoModule> {
     let header = &words[..HEADER.min(words.len())];
     let version = header.get(1).map_or([0; 4], |w| w.to_le_bytes());
     let _ = write!(out, "; SPIR-V {}.{} ", version[2], version[1]);
-    hex(&mut out, header);
+    let mut line = Vec::new();
+    hex(&mut out, header, &mut line);
     let mut place = String::new();
     instructions(&words, |op, inst| {
         names.line(op, inst, &mut out);
         match op {
             Some(Op::Line) if inst.len() > 3 => {
-                let file = names.strings.get(&inst[1]).map_or("", String::as_str);
+                let file = names.strings.get(&inst[1]).cloned().unwrap_or_default();
                 place = format!("; {}:{} ", visible(file), inst[2]);
             }
             Some(Op::ExtInst) if names.debug.is_some() && inst.get(3).copied() == names.debug => {
@@ -105,24 +112,29 @@ pub fn listing(data: &[u8]) -> Result<String, NoModule> {
             }
             _ => out.push_str(&place),
         }
-        hex(&mut out, inst);
+        hex(&mut out, inst, &mut line);
     });
     Ok(out)
 }
 
-fn visible(text: &str) -> String {
+fn visible(text: String) -> String {
+    if text.len() <= 200 && text.bytes().all(|b| matches!(b, b' '..=b'~') && b != b';') {
+        return text;
+    }
     text.chars().map(|c| if c.is_control() || c == ';' { '.' } else { c }).take(200).collect()
 }
 
 /// Every word of a module is written and read again, so neither goes through the machinery of formats.
-fn hex(out: &mut String, words: &[u32]) {
-    out.push(';');
-    for w in words {
-        let digit = |n: u32| char::from(b"0123456789abcdef"[(w >> (28 - 4 * n) & 15) as usize]);
-        out.push(' ');
-        out.extend((0..8).map(digit));
+fn hex(out: &mut String, words: &[u32], line: &mut Vec<u8>) {
+    line.clear();
+    line.push(b';');
+    for &w in words {
+        let mut word = [b' '; 9];
+        word[1..].copy_from_slice(&to_digits(w).to_le_bytes());
+        line.extend_from_slice(&word);
     }
-    out.push('\n');
+    line.push(b'\n');
+    out.push_str(std::str::from_utf8(line).unwrap_or_default());
 }
 
 fn decimal(out: &mut String, mut x: u32) {
@@ -136,7 +148,7 @@ fn decimal(out: &mut String, mut x: u32) {
             break;
         }
     }
-    out.extend(digits[at..].iter().map(|&d| char::from(d)));
+    out.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
 }
 
 /// Calls `f` with each instruction: its opcode, if it is known, and its words, as many as there are.
@@ -173,7 +185,7 @@ impl Names {
         let &[_, _, _, _, debug::LINE, source, line, ..] = inst else { return None };
         let file = self.sources.get(&source).and_then(|file| self.strings.get(file));
         let line = self.constants.get(&line)?;
-        Some(format!("; {}:{line} ", visible(file.map_or("", String::as_str))))
+        Some(format!("; {}:{line} ", visible(file.cloned().unwrap_or_default())))
     }
 
     fn note(&mut self, op: Option<Op>, inst: &[u32]) {
@@ -181,8 +193,9 @@ impl Names {
         match op {
             Some(Op::Name) if inst.len() > 2 => {
                 let (name, _) = string(&inst[2..]);
-                let plain = |c: char| c.is_ascii_alphanumeric() || "_.()$".contains(c);
-                if !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
+                let plain =
+                    |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b'(' | b')' | b'$');
+                if !name.is_empty() && name.len() <= 64 && name.bytes().all(plain) {
                     self.names.insert(inst[1], name);
                 }
             }
@@ -192,14 +205,24 @@ impl Names {
             Some(Op::TypeInt) if inst.get(2) == Some(&64) => {
                 self.wide.insert(inst[1]);
             }
-            Some(op) => {
+            Some(op) if !self.wide.is_empty() => {
                 let pattern = grammar::operands(op).unwrap_or_default();
                 if pattern.starts_with('t') && inst.len() > 2 && self.wide.contains(&inst[1]) {
                     self.wide.insert(inst[2]);
                 }
             }
-            None => {}
+            _ => {}
         }
+    }
+
+    fn opcode(&mut self, op: Op, out: &mut String) {
+        if let Some(before) = self.opcodes.get(&(op as u32)) {
+            out.extend_from_within(before.clone());
+            return;
+        }
+        let start = out.len();
+        let _ = write!(out, "Op{op:?} ");
+        self.opcodes.insert(op as u32, start..out.len());
     }
 
     fn id(&self, id: u32, out: &mut String) {
@@ -214,18 +237,17 @@ impl Names {
     }
 
     /// An instruction without its words.
-    fn line(&self, op: Option<Op>, inst: &[u32], out: &mut String) {
+    fn line(&mut self, op: Option<Op>, inst: &[u32], out: &mut String) {
         let known = op.and_then(|op| grammar::operands(op).map(|pattern| (op, pattern)));
         let Some((op, pattern)) = known else {
-            let _ = match op {
-                Some(op) => write!(out, "Op{op:?} "),
-                None => write!(out, "opcode {} ", inst[0] & 0xffff),
-            };
+            match op {
+                Some(op) => self.opcode(op, out),
+                None => _ = write!(out, "opcode {} ", inst[0] & 0xffff),
+            }
             return;
         };
         let (typed, named) = grammar::results(pattern);
         let operands = &inst[1..];
-        let mut rest = pattern;
         let mut skip = 0;
         if named {
             skip = usize::from(typed) + 1;
@@ -233,25 +255,28 @@ impl Names {
                 self.id(id, out);
                 out.push_str("= ");
             }
-            rest = &pattern[skip..];
         }
-        let _ = write!(out, "Op{op:?} ");
+        self.opcode(op, out);
         if typed && let Some(&ty) = operands.first() {
             self.id(ty, out);
         }
-        let operands = operands.get(skip..).unwrap_or_default();
         let wide = op == Op::Switch && operands.first().is_some_and(|id| self.wide.contains(id));
         let mut index = 0;
         // Of what does not fit the grammar, what fits is shown.
-        let _ = grammar::walk(rest, operands, if wide { 2 } else { 1 }, |operand| {
+        let _ = grammar::walk(op, operands, if wide { 2 } else { 1 }, |operand| {
+            index += 1;
+            if index <= skip {
+                return;
+            }
             match operand {
                 Operand::Id(id) => self.id(id, out),
-                Operand::Literal(x) => literal(op, index, x, out),
+                Operand::Literal(x) => literal(op, index - skip - 1, x, out),
                 Operand::Text { at, len } => {
-                    let _ = write!(out, "\"{}\" ", visible(&string(&operands[at..at + len]).0));
+                    out.push('"');
+                    out.push_str(&visible(string(&operands[at..at + len]).0));
+                    out.push_str("\" ");
                 }
             }
-            index += 1;
         });
     }
 }
@@ -264,7 +289,7 @@ pub fn source_line(line: &str) -> Option<&str> {
 }
 
 /// A literal; some by their names, by which operand it is.
-fn literal(op: Op, index: u32, x: u32, out: &mut String) {
+fn literal(op: Op, index: usize, x: u32, out: &mut String) {
     let name = match (op, index) {
         (Op::Capability, _) => spirv::Capability::from_u32(x).map(|e| format!("{e:?}")),
         (Op::Variable | Op::TypePointer, 0) => spirv::StorageClass::from_u32(x).map(|e| format!("{e:?}")),
@@ -275,8 +300,9 @@ fn literal(op: Op, index: u32, x: u32, out: &mut String) {
         (Op::SpecConstantOp, 0) => Op::from_u32(x).map(|e| format!("{e:?}")),
         _ => None,
     };
-    let _ = match name {
-        Some(name) => write!(out, "{name} "),
-        None => write!(out, "{x} "),
-    };
+    match name {
+        Some(name) => out.push_str(&name),
+        None => decimal(out, x),
+    }
+    out.push(' ');
 }

@@ -6,11 +6,13 @@
 //! - `listing`, `grammar`, `read`: from bytes to a text, from that to instructions
 //! - `capability`, `module`, `declare`, `types`, `constants`: declarations; `rules`, `validate`: what lowering relies on in
 //!   declarations and in functions
+//! - `by_id`: a table by the numbers of ids
 //! - `used`: what functions do with inputs and outputs
 //! - `calls`, `kill`, `graph`, `order`, `loops`, `structure`: control flow, from labels and branches to nested constructs
 //! - `math`: routines for functions of OpenCL.std
 //! - `lower`: instructions to IR, by what all front-ends share ([`emit`](crate::front::common::emit))
 
+mod by_id;
 mod calls;
 mod capability;
 mod constants;

@@ -1,5 +1,6 @@
 //! A module: its functions and blocks, names, decorations, entry points. Types and constants: [`super::declare`].
 
+use super::by_id::ById;
 use super::constants::Constant;
 use super::listing::string;
 use super::read::Words;
@@ -49,15 +50,16 @@ pub(super) struct Function {
     pub(super) blocks: Vec<Block>,
 }
 
-/// A decoration and its literals.
-type Decorations = Vec<(Decoration, Vec<u32>)>;
+/// Decorations, and where among the module's words their literals are.
+type Decorations = Vec<(Decoration, Range<usize>)>;
 
 #[derive(Debug)]
 pub(super) struct Module {
     pub(super) code: Words,
-    pub(super) types: FxHashMap<u32, Info>,
-    pub(super) constants: FxHashMap<u32, Rc<Constant>>,
-    pub(super) names: FxHashMap<u32, String>,
+    pub(super) types: ById<Info>,
+    pub(super) constants: ById<Rc<Constant>>,
+    /// Numbers of `OpName`.
+    names: FxHashMap<u32, usize>,
     decorations: FxHashMap<u32, Decorations>,
     member_decorations: FxHashMap<(u32, u32), Decorations>,
     pub(super) sets: FxHashMap<u32, Set>,
@@ -82,8 +84,8 @@ pub(super) fn module(text: &str, given: &Given) -> Result<Module, Diagnostics> {
     let code = read::words(text)?;
     let mut m = Module {
         code,
-        types: FxHashMap::default(),
-        constants: FxHashMap::default(),
+        types: ById::default(),
+        constants: ById::default(),
         names: FxHashMap::default(),
         decorations: FxHashMap::default(),
         member_decorations: FxHashMap::default(),
@@ -139,7 +141,7 @@ impl Module {
     /// The literals of a decoration of an id, if it has that.
     pub(super) fn decoration(&self, id: u32, decoration: Decoration) -> Option<&[u32]> {
         let list = self.decorations.get(&id)?;
-        list.iter().find(|(d, _)| *d == decoration).map(|(_, literals)| literals.as_slice())
+        list.iter().find(|(d, _)| *d == decoration).map(|(_, literals)| &self.code.words[literals.clone()])
     }
 
     pub(super) fn has(&self, id: u32, decoration: Decoration) -> bool {
@@ -148,15 +150,22 @@ impl Module {
 
     pub(super) fn member_decoration(&self, id: u32, member: u32, decoration: Decoration) -> Option<&[u32]> {
         let list = self.member_decorations.get(&(id, member))?;
-        list.iter().find(|(d, _)| *d == decoration).map(|(_, literals)| literals.as_slice())
+        list.iter().find(|(d, _)| *d == decoration).map(|(_, literals)| &self.code.words[literals.clone()])
     }
 
     /// What an id is called: its name and number.
     pub(super) fn name(&self, id: u32) -> String {
-        match self.names.get(&id) {
+        match self.given_name(id) {
             Some(name) => format!("%{name}.{id}"),
             None => format!("%{id}"),
         }
+    }
+
+    /// What `OpName` calls it, as far as one wants to read it.
+    pub(super) fn given_name(&self, id: u32) -> Option<String> {
+        let n = *self.names.get(&id)?;
+        let name = string(&self.code.operands(n)[1..]).0;
+        (!name.is_empty()).then(|| name.chars().take(64).collect())
     }
 
     /// Divides the code into functions and blocks.
@@ -234,28 +243,23 @@ impl Module {
     /// Names, decorations, entry points, modes.
     fn annotation(&mut self, n: usize) -> Result<(), Diagnostic> {
         let inst = self.code.insts[n];
-        let operands = self.code.operands(n).to_vec();
+        let operands = self.code.operands(n);
         match inst.op {
-            Op::Name => {
-                let name = string(&operands[1..]).0;
-                if !name.is_empty() {
-                    self.names.insert(operands[0], name.chars().take(64).collect());
-                }
-            }
+            Op::Name => _ = self.names.insert(operands[0], n),
             Op::Decorate | Op::DecorateId | Op::DecorateString => {
                 // What is not known has no meaning here: of vendors, or for optimisation.
                 if let Some(d) = Decoration::from_u32(operands[1]) {
-                    self.decorations.entry(operands[0]).or_default().push((d, operands[2..].to_vec()));
+                    self.decorations.entry(operands[0]).or_default().push((d, self.code.operand_range(n, 2)));
                 }
             }
             Op::MemberDecorate | Op::MemberDecorateString => {
                 if let Some(d) = Decoration::from_u32(operands[2]) {
                     let key = (operands[0], operands[1]);
-                    self.member_decorations.entry(key).or_default().push((d, operands[3..].to_vec()));
+                    self.member_decorations.entry(key).or_default().push((d, self.code.operand_range(n, 3)));
                 }
             }
             Op::ExtInstImport => {
-                let set = match string(&operands).0.as_str() {
+                let set = match string(operands).0.as_str() {
                     "GLSL.std.450" => Set::Glsl,
                     "OpenCL.std" => Set::OpenCl,
                     "OpenCL.DebugInfo.100" | "DebugInfo" => Set::NonSemantic,
@@ -304,7 +308,7 @@ impl Module {
     /// Applies groups of decorations.
     fn groups(&mut self, declared: usize) {
         for n in 0..declared {
-            let operands = self.code.operands(n).to_vec();
+            let operands = self.code.operands(n);
             match self.code.insts[n].op {
                 Op::GroupDecorate => {
                     let group = self.decorations.get(&operands[0]).cloned().unwrap_or_default();
@@ -367,6 +371,9 @@ impl Module {
     fn parameter_uses(&self) -> FxHashMap<u32, u32> {
         let mut uses: FxHashMap<u32, u32> =
             self.functions.iter().flat_map(|f| &f.params).map(|&id| (id, 0)).collect();
+        if uses.is_empty() {
+            return uses;
+        }
         let first = self.functions.first().map_or(self.code.insts.len(), |f| f.at);
         for n in first..self.code.insts.len() {
             if !self.is_debug(n) && self.code.insts[n].op != Op::FunctionParameter {

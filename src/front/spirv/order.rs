@@ -27,8 +27,9 @@ impl Order {
         seen[0] = true;
         while let Some((node, edge)) = stack.pop() {
             // The last edge first, so that the first comes first in the end.
-            let edges: Vec<usize> = g.nodes[node].term.edges().map(|e| e.to).collect();
-            match edges.len().checked_sub(edge + 1).map(|i| edges[i]) {
+            let edges = || g.nodes[node].term.edges();
+            let next = edges().count().checked_sub(edge + 1).and_then(|i| edges().nth(i));
+            match next.map(|e| e.to) {
                 Some(to) => {
                     stack.push((node, edge + 1));
                     if !seen[to] {

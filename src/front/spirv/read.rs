@@ -55,6 +55,13 @@ impl Words {
         &self.words[at + inst.head()..at + usize::from(inst.words)]
     }
 
+    /// Where among the words the operands of an instruction are, from one of them on.
+    pub(super) fn operand_range(&self, n: usize, from: usize) -> std::ops::Range<usize> {
+        let inst = &self.insts[n];
+        let at = inst.at as usize;
+        at + inst.head() + from..at + usize::from(inst.words)
+    }
+
     /// The number of the instruction that defines an id.
     pub(super) fn def(&self, id: u32) -> Option<usize> {
         self.defs.get(id as usize)?.checked_sub(1).map(|n| n as usize)
@@ -79,22 +86,31 @@ impl Words {
     pub(super) fn walk(&self, n: usize, f: impl FnMut(Operand)) -> Result<(), Misfit> {
         let inst = &self.insts[n];
         let at = inst.at as usize;
-        let pattern = grammar::operands(inst.op).unwrap_or_default();
-        grammar::walk(pattern, &self.words[at + 1..at + usize::from(inst.words)], self.selector_words(n), f)
+        let words = &self.words[at + 1..at + usize::from(inst.words)];
+        grammar::walk(inst.op, words, self.selector_words(n), f)
     }
 }
 
-/// What hexadecimal digits stand for; others for 255.
-const DIGITS: [u8; 256] = {
-    let mut digits = [255; 256];
-    let mut n = 0;
-    while n < 16 {
-        digits[b"0123456789abcdef"[n] as usize] = n as u8;
-        digits[b"0123456789ABCDEF"[n] as usize] = n as u8;
-        n += 1;
-    }
-    digits
-};
+/// The eight hexadecimal digits of a word, the first in the lowest byte.
+pub(super) fn to_digits(word: u32) -> u64 {
+    // Bytes are spread over 16 bits each, and their halves over bytes.
+    let x = u64::from(word.swap_bytes());
+    let x = (x | x << 16) & 0x0000_ffff_0000_ffff;
+    let x = (x | x << 8) & 0x00ff_00ff_00ff_00ff;
+    let x = (x << 8 | x >> 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // Letters are those from 10 on, and stand 39 behind where digits would go on.
+    let letters = (x + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    x + 0x3030_3030_3030_3030 + letters * 39
+}
+
+/// The word of eight hexadecimal digits, if they are such.
+fn from_digits(digits: [u8; 8]) -> u32 {
+    let x = u64::from_le_bytes(digits);
+    let x = (x & 0x0f0f_0f0f_0f0f_0f0f) + (x >> 6 & 0x0101_0101_0101_0101) * 9;
+    let x = (x << 4 | x >> 8) & 0x00ff_00ff_00ff_00ff;
+    let x = (x | x >> 8) & 0x0000_ffff_0000_ffff;
+    ((x | x >> 16) as u32).swap_bytes()
+}
 
 /// The words of a line of a listing: what stands behind the last semicolon.
 fn line_words(line: &str, words: &mut Vec<u32>) -> Option<()> {
@@ -105,14 +121,12 @@ fn line_words(line: &str, words: &mut Vec<u32>) -> Option<()> {
     if rest.trim_ascii().is_empty() && chunks.iter().all(|c| c[0] == b' ') {
         let before = words.len();
         let mut wrong = 0;
-        words.extend(chunks.iter().map(|chunk| {
-            chunk[1..].iter().fold(0, |word, &digit| {
-                let digit = DIGITS[usize::from(digit)];
-                wrong |= digit;
-                word << 4 | u32::from(digit)
-            })
+        words.extend(chunks.iter().map(|&[_, ref digits @ ..]| {
+            let word = from_digits(*digits);
+            wrong |= to_digits(word) ^ u64::from_le_bytes(*digits);
+            word
         }));
-        if wrong < 16 {
+        if wrong == 0 {
             return Some(());
         }
         words.truncate(before);
@@ -241,5 +255,35 @@ impl Words {
             }
         }
         if diags.has_errors() { Err(diags) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_from_the_digits_that_are_written() {
+        let mut random = 1u32;
+        for _ in 0..1000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let digits = to_digits(random).to_le_bytes();
+            assert_eq!(std::str::from_utf8(&digits).unwrap(), format!("{random:08x}"));
+            assert_eq!(from_digits(digits), random);
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_is_refused_and_other_ways_to_write_one_are_not() {
+        let read = |line: &str| {
+            let mut words = Vec::new();
+            line_words(line, &mut words).map(|()| words)
+        };
+        assert_eq!(read("%1 = OpX ; 0004003b 00000006\n"), Some(vec![0x4003b, 6]));
+        assert_eq!(read("; 0004003B 6\n"), Some(vec![0x4003b, 6]));
+        assert_eq!(read("; 0004003b 0000000g\n"), None);
+        assert_eq!(read("; 0004003b 0000000:\n"), None);
+        assert_eq!(read("; 0004003b 0000006\u{ff}\n"), None);
+        assert_eq!(read("no semicolon"), None);
     }
 }

@@ -147,11 +147,11 @@ pub(super) struct Majority {
 
 impl Module {
     pub(super) fn info(&self, id: u32) -> Option<&Info> {
-        self.types.get(&id)
+        self.types.get(id)
     }
 
     pub(super) fn ty(&self, id: u32) -> Option<&Type> {
-        self.types.get(&id).map(|info| &info.ty)
+        self.types.get(id).map(|info| &info.ty)
     }
 
     /// The shape of a scalar or vector.
@@ -287,7 +287,7 @@ impl Module {
             Some(Type::Vector { part, len }) => format!("vector of {len} {}", self.type_name(*part)),
             Some(Type::Matrix { .. }) => "matrix".into(),
             Some(Type::Array { .. } | Type::RuntimeArray { .. }) => "array".into(),
-            Some(Type::Struct { .. }) => match self.names.get(&id) {
+            Some(Type::Struct { .. }) => match self.given_name(id) {
                 Some(name) => format!("struct {name}"),
                 None => "struct".into(),
             },

@@ -78,7 +78,10 @@ pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
                     }
                 }
                 _ => m.for_ids(n, |id| {
-                    read.push(id);
+                    let ty = m.code.type_of(id).and_then(|ty| m.ty(ty));
+                    if matches!(ty, Some(Type::Pointer { .. })) {
+                        read.push(id);
+                    }
                     if attribute(id) {
                         used.whole.insert(id);
                     }

@@ -64,16 +64,11 @@ fn function(m: &Module, f: &Function) -> R<()> {
         successors.push(to);
     }
     let tree = Tree::of(&successors);
-    let mut at: FxHashMap<u32, (usize, usize)> = FxHashMap::default();
-    for (block, b) in f.blocks.iter().enumerate() {
-        for n in b.insts.clone() {
-            let result = m.code.insts[n].result;
-            if result != 0 {
-                at.insert(result, (block, n));
-            }
-        }
-    }
     let body = f.at..f.blocks.last().map_or(f.at, |b| b.insts.end);
+    let mut at = Places { m, from: f.at, blocks: vec![NOWHERE; body.len()] };
+    for (block, b) in f.blocks.iter().enumerate() {
+        at.blocks[b.insts.start - f.at..b.insts.end - f.at].fill(block as u32);
+    }
     let mut preds: Vec<Vec<u32>> = vec![Vec::new(); f.blocks.len()];
     for (block, to) in successors.iter().enumerate().filter(|&(b, _)| tree.reached(b)) {
         for &s in to {
@@ -112,8 +107,8 @@ fn function(m: &Module, f: &Function) -> R<()> {
             phis = false;
             let mut wrong = None;
             m.for_ids(n, |id| {
-                match at.get(&id) {
-                    Some(&(there, def)) => {
+                match at.get(id) {
+                    Some((there, def)) => {
                         let before = if there == block { def < n } else { tree.dominates(there, block) };
                         if !before && id != m.code.insts[n].result {
                             wrong = Some(id);
@@ -141,13 +136,33 @@ fn function(m: &Module, f: &Function) -> R<()> {
     Ok(())
 }
 
+/// In no block.
+const NOWHERE: u32 = u32::MAX;
+
+/// Where in a function values are made.
+struct Places<'m> {
+    m: &'m Module,
+    from: usize,
+    /// The blocks of the instructions from there on.
+    blocks: Vec<u32>,
+}
+
+impl Places<'_> {
+    /// The block and the number of the instruction that gives a value, if it stands in a block.
+    fn get(&self, id: u32) -> Option<(usize, usize)> {
+        let def = self.m.code.def(id)?;
+        let block = *self.blocks.get(def.checked_sub(self.from)?)?;
+        (block != NOWHERE).then_some((block as usize, def))
+    }
+}
+
 /// A phi has one value from each predecessor, defined where that ends. `preds`: their labels, in order.
 fn phi(
     m: &Module,
     f: &Function,
     numbers: &FxHashMap<u32, usize>,
     tree: &Tree,
-    at: &FxHashMap<u32, (usize, usize)>,
+    at: &Places<'_>,
     preds: &[u32],
     n: usize,
 ) -> R<()> {
@@ -170,7 +185,7 @@ fn phi(
         if m.code.type_of(value) != Some(m.code.insts[n].ty) {
             return fail(format!("{} has another type than the phi", m.name(value)));
         }
-        if let Some(&(there, _)) = at.get(&value)
+        if let Some((there, _)) = at.get(value)
             && !tree.dominates(there, from)
         {
             return fail(format!(

@@ -105,7 +105,7 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         tables: FxHashMap::default(),
         bindings: layout::bindings(m)?,
         uniforms: layout::uniforms(m),
-        values: FxHashMap::default(),
+        values: FxHashMap::with_capacity_and_hasher(m.code.insts.len() / 2, Default::default()),
         moved: FxHashMap::default(),
         phis: FxHashMap::default(),
         slots: Vec::new(),
@@ -155,7 +155,7 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
 fn constant_samplers(m: &Module) -> Vec<[u32; 3]> {
     let mut found = Vec::new();
     for inst in m.code.insts.iter().filter(|inst| inst.op == Op::ConstantSampler) {
-        match m.constants.get(&inst.result).map(|c| &**c) {
+        match m.constants.get(inst.result).map(|c| &**c) {
             Some(Constant::Sampler(s)) if found.len() < MAX_TEXTURES as usize && !found.contains(s) => {
                 found.push(*s);
             }
@@ -175,12 +175,10 @@ fn incoming(m: &Module) -> FxHashMap<(u32, u32), u32> {
 /// Threads of a block: by a constant `WorkgroupSize`, or by the modes.
 fn block_size(m: &Module, entry: &Entry) -> R<Option<[u32; 3]>> {
     let wrong = |what: &str| Err(Box::new(m.error(entry.at, what)));
-    let mut constants: Vec<u32> = m.constants.keys().copied().collect();
-    constants.sort_unstable();
-    for id in constants {
+    for id in m.constants.ids() {
         let built_in = m.decoration(id, spirv::Decoration::BuiltIn);
         if built_in == Some(&[spirv::BuiltIn::WorkgroupSize as u32]) {
-            let c = &m.constants[&id];
+            let c = &m.constants[id];
             let mut size = [0; 3];
             for (i, s) in size.iter_mut().enumerate() {
                 let part = c.part(i as u32).and_then(|c| c.bits());

@@ -14,6 +14,7 @@ use super::pointer::Pointer;
 use super::{Lower, R};
 use crate::front::spirv::calls;
 use crate::front::spirv::module::Module;
+use crate::front::spirv::read::Inst;
 use crate::front::spirv::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -24,7 +25,7 @@ fn find(m: &Module) -> FxHashMap<u32, u32> {
     let mut constant: FxHashMap<u32, u32> = FxHashMap::default();
     let mut other = FxHashSet::default();
     let mut store = |variable: u32, value: u32| {
-        m.constants.contains_key(&value) && *constant.entry(variable).or_insert(value) == value
+        m.constants.contains(value) && *constant.entry(variable).or_insert(value) == value
     };
     for (n, inst) in m.code.insts.iter().enumerate() {
         let x = m.code.operands(n);
@@ -62,6 +63,9 @@ struct Roots {
 
 impl Roots {
     fn find(&mut self, m: &Module, pointer: u32) -> Option<u32> {
+        if !is_private(m, pointer) {
+            return None;
+        }
         let mut way = Vec::new();
         let mut id = pointer;
         let root = loop {
@@ -90,10 +94,13 @@ impl Lower<'_, '_> {
 
     /// Stores the constants that variables of the functions at hand are.
     pub(super) fn tables(&mut self, function: usize) -> R<()> {
-        let constants = find(self.m);
-        if constants.is_empty() {
+        let in_memory = |inst: &Inst| {
+            inst.op == Op::Variable && is_private(self.m, inst.result) && !self.simple.whole(inst.result)
+        };
+        if !self.m.code.insts.iter().any(in_memory) {
             return Ok(());
         }
+        let constants = find(self.m);
         let mut stored: FxHashMap<(u32, u32), Pointer> = FxHashMap::default();
         for f in calls::reached(self.m, function) {
             for n in self.m.functions[f].blocks.iter().flat_map(|block| block.insts.clone()) {

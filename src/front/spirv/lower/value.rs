@@ -26,7 +26,7 @@ impl Lower<'_, '_> {
             let (value, block) = (value.clone(), *block);
             return Ok(if self.e.scope.holds(block) { value } else { self.arriving(value, block) });
         }
-        if let Some(constant) = self.m.constants.get(&id) {
+        if let Some(constant) = self.m.constants.get(id) {
             if let Constant::Sampler(sampler) = **constant {
                 return self.constant_sampler(sampler);
             }

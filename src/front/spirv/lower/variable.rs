@@ -80,7 +80,7 @@ impl Lower<'_, '_> {
                     let p = self.shared_variable(to)?;
                     self.variables.insert((0, id), p.clone());
                     if let Some(init) = init {
-                        match self.m.constants.get(&init).map(|c| &**c) {
+                        match self.m.constants.get(init).map(|c| &**c) {
                             Some(crate::front::spirv::constants::Constant::Null) => zeroed.push((n, p)),
                             Some(crate::front::spirv::constants::Constant::Undef) => {}
                             _ => {
@@ -198,7 +198,7 @@ impl Lower<'_, '_> {
             let address = self.comps(init)?;
             return self.store_value(p, &address, 0);
         }
-        let Some(constant) = self.m.constants.get(&init).cloned() else {
+        let Some(constant) = self.m.constants.get(init).cloned() else {
             return self.missing("a variable that begins with an address is");
         };
         let comps = self.m.info(p.to).map_or(u32::MAX, |info| info.comps);

@@ -1,0 +1,68 @@
+//! A table by the numbers of ids. A module's ids are dense, so its place is looked up instead of searched.
+
+use std::ops::Index;
+
+#[derive(Clone, Debug)]
+pub(super) struct ById<T> {
+    /// By id: the place of its item, plus one.
+    places: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T> Default for ById<T> {
+    fn default() -> ById<T> {
+        ById { places: Vec::new(), items: Vec::new() }
+    }
+}
+
+impl<T> ById<T> {
+    pub(super) fn get(&self, id: u32) -> Option<&T> {
+        let place = self.places.get(id as usize)?.checked_sub(1)?;
+        self.items.get(place as usize)
+    }
+
+    pub(super) fn contains(&self, id: u32) -> bool {
+        self.get(id).is_some()
+    }
+
+    /// The first item of an id stays: it is defined once.
+    pub(super) fn insert(&mut self, id: u32, item: T) {
+        let id = id as usize;
+        if self.places.len() <= id {
+            self.places.resize(id + 1, 0);
+        }
+        if self.places[id] == 0 {
+            self.items.push(item);
+            self.places[id] = self.items.len() as u32;
+        }
+    }
+
+    /// All ids that have an item, in their order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.places).filter(|&(_, &place)| place != 0).map(|(id, _)| id)
+    }
+}
+
+impl<T> Index<u32> for ById<T> {
+    type Output = T;
+
+    fn index(&self, id: u32) -> &T {
+        &self.items[self.places[id as usize] as usize - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_in_is_found_by_its_id_and_nothing_else_is() {
+        let mut table = ById::default();
+        table.insert(7, "seven");
+        table.insert(2, "two");
+        table.insert(7, "again");
+        assert_eq!((table.get(7), table.get(2), table[2]), (Some(&"seven"), Some(&"two"), "two"));
+        assert!(!table.contains(0) && !table.contains(8) && table.get(u32::MAX).is_none());
+        assert_eq!(table.ids().collect::<Vec<_>>(), [2, 7]);
+    }
+}
