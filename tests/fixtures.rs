@@ -14,6 +14,7 @@ use nvir::input;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// The ways of compiling: level, register limit, and whether values cross blocks in memory only.
 const WAYS: [(OptLevel, Option<u32>, bool); 4] = [
@@ -22,8 +23,6 @@ const WAYS: [(OptLevel, Option<u32>, bool); 4] = [
     (OptLevel::O3, Some(18), false),
     (OptLevel::O2, None, true),
 ];
-
-static LOCKSTEP: Lockstep<'static> = Lockstep::new(&Interpreter, &SingleSteps);
 
 fn run(file: &Path, settings: &Settings) -> Result<(), Failed> {
     let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
@@ -91,7 +90,8 @@ fn main() -> ExitCode {
                 trials.push(Trial::test(name, move || run(&file, &settings)));
             }
             if (opt_level, max_gprs, through_memory) == WAYS[1] {
-                let engine = Some(&LOCKSTEP as &dyn Engine);
+                let engine: Arc<dyn Engine> = Arc::new(Lockstep::new(&Interpreter, &SingleSteps));
+                let engine = Some(engine);
                 let settings = Settings { checks: Checks::default(), engine, ..settings.clone() };
                 let file = file.clone();
                 trials.push(Trial::test(format!("{name} in lockstep"), move || run(&file, &settings)));

@@ -34,8 +34,9 @@ fn measure(bencher: Bencher<'_, '_>, engine: Choice, text: &str, blocks: u32) {
     launch.set_const(0, 0, &buffer.to_le_bytes());
     launch.set_const(0, 8, &2.0f32.to_le_bytes());
     scenes::texture(&mut launch, &mut memory);
+    let engine = engine.engine();
     let mut once = || {
-        let mut options = Options { threads: 1, engine: engine.engine(), ..Options::default() };
+        let mut options = Options { threads: 1, engine: engine.as_deref(), ..Options::default() };
         run(&launch, &mut memory, &mut options).expect("no fault")
     };
     let count = once().thread_instructions;
@@ -173,7 +174,7 @@ fn textures(b: Bencher<'_, '_>, engine: Choice) {
 #[divan::bench(args = ENGINES)]
 fn fragments_lit_and_textured(b: Bencher<'_, '_>, engine: Choice) {
     let code = assembler::assemble(&scenes::lit("TEX.P R4, R12, 0x0, 2D, 0xf\nTEXDEPBAR 0x0"));
-    scenes::fragments(b, engine.engine(), &code, 64);
+    scenes::fragments(b, engine.engine().as_deref(), &code, 64);
 }
 
 #[divan::bench(args = ENGINES)]

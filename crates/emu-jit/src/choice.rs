@@ -4,6 +4,7 @@ use nvir_emu::Program;
 use nvir_emu::engine::Engine;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// An engine by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,16 +30,15 @@ const ALL: &[(&str, Choice)] = &[
 
 impl Choice {
     /// The engine; none: the interpreter.
-    pub fn engine(self) -> Option<&'static dyn Engine> {
+    pub fn engine(self) -> Option<Arc<dyn Engine>> {
         #[cfg(feature = "cranelift")]
         {
             use crate::Compiled;
             use nvir_emu::engine::{Interpreter, Lockstep};
-            static BOTH: Lockstep<'static> = Lockstep::new(&Compiled::Exact, &Interpreter);
             match self {
                 Choice::Interpreter => None,
-                Choice::Compiled => Some(&Compiled::Hot),
-                Choice::Both => Some(&BOTH),
+                Choice::Compiled => Some(Arc::new(Compiled::Hot)),
+                Choice::Both => Some(Arc::new(Lockstep::new(&Compiled::Exact, &Interpreter))),
             }
         }
         #[cfg(not(feature = "cranelift"))]

@@ -117,9 +117,7 @@ pub(crate) fn steps(
     which: WarpId,
 ) -> Option<Value> {
     let follower = Follower { which, state: Arc::default() };
-    // An engine lives as long as the process; one is made with each page.
-    let engine: &'static Follower = Box::leak(Box::new(follower.clone()));
-    let settings = Settings { profile: false, engine: Some(engine), ..settings.clone() };
+    let settings = Settings { profile: false, engine: Some(Arc::new(follower.clone())), ..settings.clone() };
     loaded.run(chip, Some(test), &settings, &mut None, |_, _| ());
     let mut state = std::mem::take(&mut *follower.state.lock().unwrap_or_else(PoisonError::into_inner));
     let program = state.program.take()?;

@@ -58,7 +58,7 @@ struct Collector {
 pub(crate) fn commands(frame: &Frame, progress: &mut dyn FnMut(u64)) -> Result<(Value, u64), String> {
     let to = Shared::<Collected>::default();
     let collector = Collector { frame: frame.clone(), to: to.clone() };
-    let ended = frame.replay(collector, frame.engine, progress)?;
+    let ended = frame.replay(collector, frame.engine.clone(), progress)?;
     let mut collected = std::mem::take(&mut *to.lock());
     let [textures, constants] = collected.contents.lists();
     let name = frame.path.file_name().unwrap_or_default().to_string_lossy();

@@ -48,7 +48,7 @@ pub struct Frame {
     /// Pixels whose fragments are shown with their steps, in memory's order of rows.
     pub pixels: Vec<[u32; 2]>,
     /// What executes programs where steps are not wanted; `None`: the interpreter.
-    pub engine: Option<&'static dyn Engine>,
+    pub engine: Option<Arc<dyn Engine>>,
     /// The first row of targets is the top one, as for the project's own driver; else a viewport that does not turn the picture
     /// over has its lowest row first, as OpenGL has it.
     pub top_first: bool,
@@ -93,7 +93,7 @@ impl Frame {
     fn replay(
         &self,
         watch: impl Watch + 'static,
-        engine: Option<&'static dyn Engine>,
+        engine: Option<Arc<dyn Engine>>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<String>, String> {
         let file = open(&self.path)?;

@@ -109,10 +109,8 @@ impl Exec for Stepping {
 /// The steps of a thread.
 pub(crate) fn of(frame: &Frame, which: Which) -> Result<Value, String> {
     let follower = Follower { which: Arc::new(which), state: Shared::default() };
-    // An engine lives as long as the process; one is made for each thread that somebody looks at.
-    let engine: &'static Follower = Box::leak(Box::new(follower.clone()));
     let lane = follower.which.thread.lane as usize;
-    frame.replay(follower.clone(), Some(engine), &mut |_| {})?;
+    frame.replay(follower.clone(), Some(Arc::new(follower.clone())), &mut |_| {})?;
     let mut state = follower.state.lock();
     let Some(program) = state.program.take() else {
         return Err("there is no such thread".into());

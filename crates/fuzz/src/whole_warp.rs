@@ -13,6 +13,7 @@ use nvir_fixture::run::{Loaded, Settings};
 use nvir_fixture::{Fixture, Outcome};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 use text::{FOOT, head};
 
 /// Registers: 0 the number of the thread, 1 condition, 2 address, 3 what it has loaded, 4 to 7 results, 8 to 13 values
@@ -295,12 +296,12 @@ pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
 
 /// The same by the compiled engine: block by block against the interpreter, and alone.
 pub(crate) fn engines(case: u64, tally: &mut Tally) -> Result<(), String> {
-    static LOCKSTEP: Lockstep<'static> = Lockstep::new(&Compiled::Exact, &Interpreter);
-    let all: [&'static dyn Engine; 2] = [&LOCKSTEP, &Compiled::Eager];
+    let both = Lockstep::new(&Compiled::Exact, &Interpreter);
+    let all: [Arc<dyn Engine>; 2] = [Arc::new(both), Arc::new(Compiled::Eager)];
     all.into_iter().try_for_each(|engine| compare(case, Some(engine), tally))
 }
 
-fn compare(case: u64, engine: Option<&'static dyn Engine>, tally: &mut Tally) -> Result<(), String> {
+fn compare(case: u64, engine: Option<Arc<dyn Engine>>, tally: &mut Tally) -> Result<(), String> {
     let (case, mut r) = made(case);
     let loaded = loaded(&case)?;
     let (text, block) = (&case.text, case.block);
@@ -317,7 +318,8 @@ fn compare(case: u64, engine: Option<&'static dyn Engine>, tally: &mut Tally) ->
         }
         if engine.is_some() {
             // Other checks are the interpreter's alone.
-            config.settings = Settings { engine, checks: Checks::default(), ..config.settings };
+            config.settings =
+                Settings { engine: engine.clone(), checks: Checks::default(), ..config.settings };
         }
         let mut left = Vec::new();
         let reports = loaded.run(config.chip, None, &config.settings, &mut None, |_, env| {

@@ -5,10 +5,12 @@ use nvir_emu_jit::Compiled;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir_vgpu::replay::{Options, replay};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-static LOCKSTEP: Lockstep<'static> = Lockstep::new(&Compiled::Exact, &Interpreter);
-const ENGINES: [(&str, &'static dyn Engine); 2] = [("lockstep", &LOCKSTEP), ("alone", &Compiled::Eager)];
+fn engines() -> [(&'static str, Arc<dyn Engine>); 2] {
+    let both = Lockstep::new(&Compiled::Exact, &Interpreter);
+    [("lockstep", Arc::new(both)), ("alone", Arc::new(Compiled::Eager))]
+}
 
 fn failures(file: &Path) -> Vec<String> {
     let loaded = match Loaded::read(file) {
@@ -17,7 +19,7 @@ fn failures(file: &Path) -> Vec<String> {
     };
     let chips = loaded.chips().expect("fixtures name chips");
     let mut wrong = Vec::new();
-    for (what, engine) in ENGINES {
+    for (what, engine) in engines() {
         let settings = Settings { engine: Some(engine), ..Settings::default() };
         for &chip in &chips {
             for r in loaded.run(chip, None, &settings, &mut None, |_, _| ()) {
@@ -33,7 +35,7 @@ fn failures(file: &Path) -> Vec<String> {
 /// What is wrong in a recording whose programs are all compiled: memory after each submission is the interpreter's.
 fn differences(file: &Path) -> Vec<String> {
     let recording = std::fs::read(file).expect("recordings are readable");
-    let options = Options { engine: Some(&Compiled::Eager), ..Options::default() };
+    let options = Options { engine: Some(Arc::new(Compiled::Eager)), ..Options::default() };
     match replay(&recording[..], options, &mut |_| {}) {
         Ok(report) if report.passed() => Vec::new(),
         Ok(report) => vec![format!("{}: {report:?}", file.display())],

@@ -112,7 +112,7 @@ pub struct Options {
     /// The most memory that buffers may take together, bytes.
     pub memory_limit: u64,
     /// What executes programs; `None`: the interpreter.
-    pub engine: Option<&'static dyn nvir_emu::engine::Engine>,
+    pub engine: Option<Arc<dyn nvir_emu::engine::Engine>>,
 }
 
 impl Default for Options {

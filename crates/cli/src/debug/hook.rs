@@ -50,11 +50,10 @@ impl Exec for Hook {
 /// Debugs until it is enough.
 pub(super) fn debug(target: &Target, input: Input) -> ExitCode {
     let session = Arc::new(Mutex::new(Session::new(input)));
-    // An engine lives as long as the process.
-    let engine: &'static Debugger = Box::leak(Box::new(Debugger(session.clone())));
+    let engine: Arc<dyn Engine> = Arc::new(Debugger(session.clone()));
     outln!("{}; `help` lists the commands", target.title());
     loop {
-        let end = target.execute(engine);
+        let end = target.execute(&engine);
         let mut session = locked(&session);
         match session.ended(&end) {
             Next::Again => session.begin(),

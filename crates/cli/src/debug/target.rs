@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 pub(super) enum Target {
     Fixture { loaded: Box<Loaded>, test: String, chip: Chip, settings: Box<Settings> },
@@ -77,10 +78,10 @@ impl Target {
     }
 
     /// Executes all of it, on one thread of the host.
-    pub(super) fn execute(&self, engine: &'static dyn Engine) -> End {
+    pub(super) fn execute(&self, engine: &Arc<dyn Engine>) -> End {
         match self {
             Target::Fixture { loaded, test, chip, settings } => {
-                let settings = Settings { engine: Some(engine), ..Settings::clone(settings) };
+                let settings = Settings { engine: Some(engine.clone()), ..Settings::clone(settings) };
                 let reports = loaded.run(*chip, Some(test), &settings, &mut None, |_, _| {});
                 let Some(report) = reports.into_iter().next() else {
                     return End { how: "nothing ran".into(), faulted: false };
@@ -97,7 +98,7 @@ impl Target {
                 End { how, faulted }
             }
             Target::Recording(path) => {
-                let options = replay::Options { engine: Some(engine), ..replay::Options::default() };
+                let options = replay::Options { engine: Some(engine.clone()), ..replay::Options::default() };
                 let file = File::open(path).map_err(|e| input::why(&e));
                 let report = file
                     .and_then(|f| replay(BufReader::new(f), options, &mut |_| {}).map_err(|e| e.to_string()));

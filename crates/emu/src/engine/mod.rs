@@ -25,7 +25,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// Makes executors.
-pub trait Engine: Sync + Debug {
+pub trait Engine: Send + Sync + Debug {
     /// An executor of this code; none if the interpreter is to execute it.
     fn prepare(&self, code: &Arc<Code>) -> Option<Arc<dyn Exec>>;
 

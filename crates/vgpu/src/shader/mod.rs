@@ -36,7 +36,7 @@ pub struct Options {
     /// Threads that execute blocks; 0: as many as there are cores. Results do not depend on it.
     pub threads: usize,
     /// What executes programs; `None`: the interpreter. Results do not depend on it.
-    pub engine: Option<&'static dyn emu::engine::Engine>,
+    pub engine: Option<Arc<dyn emu::engine::Engine>>,
     /// Gets each kernel when it is launched for the first time, and again when its code has changed.
     pub on_kernel: Option<OnKernel>,
     /// Gets what checkers report without stopping.
@@ -214,7 +214,7 @@ impl Launcher {
             threads: options.threads,
             progress: options.on_progress.is_some().then_some(&running),
             profile: options.profile,
-            engine: options.engine.map(|e| e as _),
+            engine: options.engine.as_deref(),
             ..emu::Options::default()
         };
         let result = execute(&mut how);
