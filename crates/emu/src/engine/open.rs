@@ -11,6 +11,7 @@ pub use crate::code::micro::{
 pub use crate::code::stageop::StageOp;
 use crate::code::texop::TexKind;
 pub use crate::code::wideop::{Conv, WideOp};
+pub use crate::interpreter::pure::shuffle;
 pub use crate::interpreter::{after_block, execute_one, execute_row, run, step, transfer};
 pub use crate::run::attached::{Attached, Slot};
 pub use crate::state::block::Barrier;

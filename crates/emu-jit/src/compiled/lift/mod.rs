@@ -7,6 +7,7 @@
 //! the usual transfers of control ([`flow`]) are in line. All else is a call of the interpreter, one instruction each, for which the
 //! warp's state is complete.
 
+mod across;
 mod flow;
 mod group;
 mod lane;
@@ -363,16 +364,7 @@ impl<'c> Lift<'_, 'c> {
         let done = self.meeting();
         self.skip_if_nobody(index, done);
         self.counted();
-        let callee = self.e.load(types::I64, self.state.frame, field::ROW);
-        let argument = self.e.int(index as u32);
-        let call = self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
-        let otherwise = (self.code.row(index) == Row::Mostly).then(|| {
-            let [usual, otherwise] = [(); 2].map(|()| self.e.b.create_block());
-            let unusual = self.e.b.inst_results(call)[0];
-            self.e.branch(unusual, otherwise, usual);
-            self.e.b.switch_to_block(usual);
-            (otherwise, self.now)
-        });
+        let otherwise = if self.across(inst) { None } else { self.call_row(index) };
         if inst.guard == PSrc::TRUE && inst.quad == 15 {
             self.count(1, 1, None);
         } else {
@@ -391,6 +383,20 @@ impl<'c> Lift<'_, 'c> {
             self.e.jump(done, &counted);
         }
         self.begin(done);
+    }
+
+    /// Has kernels execute an instruction; where what is unusual begins, with what is true there, if anything may be.
+    fn call_row(&mut self, index: usize) -> Option<(Block, Now)> {
+        let callee = self.e.load(types::I64, self.state.frame, field::ROW);
+        let argument = self.e.int(index as u32);
+        let call = self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
+        (self.code.row(index) == Row::Mostly).then(|| {
+            let [usual, otherwise] = [(); 2].map(|()| self.e.b.create_block());
+            let unusual = self.e.b.inst_results(call)[0];
+            self.e.branch(unusual, otherwise, usual);
+            self.e.b.switch_to_block(usual);
+            (otherwise, self.now)
+        })
     }
 
     /// An instruction with a guard that no lane executes is only counted.
