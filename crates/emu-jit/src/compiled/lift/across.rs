@@ -5,12 +5,26 @@ use super::vector::{GROUP, GROUP_BYTES, GROUPS, WORDS};
 use super::{Active, Lift};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use nvir_emu::engine::Code;
 use nvir_emu::engine::open::{self, Inst, LANES, LaneVec, Mask, Micro, Modifier, NULL, POOL, PSrc, VoteMode};
+
+/// Whether [`Lift::across`] executes an instruction.
+pub(super) fn is_known(code: &Code, inst: &Inst) -> bool {
+    let known = |src| Group::known(code, src).is_some();
+    match inst.micro {
+        _ if inst.cc => false,
+        Micro::Vote { .. } => true,
+        Micro::Shfl { src: [from, by, c], .. } => {
+            from.row < POOL && from.modifier == Modifier::None && known(by) && known(c)
+        }
+        _ => false,
+    }
+}
 
 impl Lift<'_, '_> {
     /// Executes an instruction that some lanes execute, or does nothing, as it is none of these.
     pub(super) fn across(&mut self, inst: &Inst) -> bool {
-        if inst.cc {
+        if !is_known(self.code, inst) {
             return false;
         }
         match inst.micro {
@@ -35,9 +49,6 @@ impl Lift<'_, '_> {
             Micro::Shfl { mode, dst, pdst, src: [from, by, c] } => {
                 let known = [by, c].map(|operand| Group::known(self.code, operand).map(LaneVec::splat));
                 let [Some(by), Some(c)] = known else { return false };
-                if from.row >= POOL || from.modifier != Modifier::None {
-                    return false;
-                }
                 let (sources, inside) = open::shuffle(mode, [&by, &c]);
                 let mask = self.executing(inst);
                 let rows = self.rows_of(from.row as u8, &sources);

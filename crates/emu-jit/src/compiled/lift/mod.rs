@@ -138,11 +138,16 @@ fn is_in_run(code: &Code, inst: &Inst, of: Threads) -> bool {
     }
 }
 
-/// Whether generated code executes an instruction without a call, if nothing is unusual.
+/// Whether generated code executes an instruction without the interpreter, if nothing is unusual.
 pub(crate) fn is_in_line(code: &Code, index: usize, of: Threads) -> bool {
+    is_in_code(code, index, of) || code.row(index) != Row::Never
+}
+
+/// Whether it does so without any call.
+pub(crate) fn is_in_code(code: &Code, index: usize, of: Threads) -> bool {
     let inst = &code.instructions()[index];
     is_in_run(code, inst, of)
-        || code.row(index) != Row::Never
+        || across::is_known(code, inst)
         || of == Threads::Kernel && Request::of(inst).is_some()
         || flow::is_usual(inst, of)
 }
