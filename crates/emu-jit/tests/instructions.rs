@@ -377,7 +377,8 @@ impl Flow<'_> {
     /// Something that all that come here do; it says which ways they came.
     fn work(&mut self) {
         let (a, b, k) = (4 + self.r.below(4), 4 + self.r.below(4), self.r.below(1 << 16));
-        self.line(format!("IMAD R{a}, R{b}, R{a}, R0"));
+        let guard = self.r.pick(&["", "", "", "@P0 ", "@!P1 "]);
+        self.line(format!("{guard}IMAD R{a}, R{b}, R{a}, R0"));
         self.line(format!("LOP.XOR R{a}, R{a}, {k:#x}"));
     }
 
@@ -425,7 +426,10 @@ impl Flow<'_> {
         if self.r.one_in(3) {
             self.line("@P0 NOP.S");
         }
-        self.line("NOP.S");
+        // Or both sides end alike.
+        if !self.r.one_in(4) {
+            self.line("NOP.S");
+        }
         self.line(format!("{other}:"));
         self.statements(depth - 1);
         self.line("NOP.S");

@@ -15,7 +15,7 @@ use nvir_emu::engine::open::{self, BarMode, Barrier, Entry, Flow, Inst, LANES, M
 use std::mem::offset_of;
 
 /// The condition that always holds.
-const ALWAYS: u8 = 15;
+pub(super) const ALWAYS: u8 = 15;
 
 /// Parts of the function that all its blocks share. What has been counted is always among what they take, as `counts`.
 #[derive(Clone, Copy)]
@@ -281,7 +281,7 @@ impl Lift<'_, '_> {
     }
 
     /// To a block, with the lanes that run now.
-    fn go(&mut self, block: usize) {
+    pub(super) fn go(&mut self, block: usize) {
         let [steps, threads] = self.counted();
         match self.now.active {
             Active::All => self.e.jump(self.heads[block].whole, &[steps, threads]),

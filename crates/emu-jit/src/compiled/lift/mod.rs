@@ -15,6 +15,7 @@ mod memory;
 mod pure;
 mod run;
 mod scatter;
+mod sides;
 mod special;
 mod vector;
 
@@ -262,6 +263,11 @@ impl<'c> Lift<'_, 'c> {
             let compiled = |&i: &usize| is_in_run(self.code, self.inst(i), self.of);
             let count = instructions[at..].iter().take_while(|i| compiled(i)).count();
             let index = instructions[at];
+            if at + count + 1 == instructions.len()
+                && let Some(sides) = self.sides(block)
+            {
+                self.both_sides(&instructions[at..at + count], &sides);
+            }
             if count > 0 {
                 self.run(&instructions[at..at + count], &live[at + count - 1]);
                 at += count;
