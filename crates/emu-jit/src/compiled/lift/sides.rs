@@ -79,6 +79,18 @@ impl Lift<'_, '_> {
         (is_short && other != taken).then_some(sides)
     }
 
+    /// The instructions of a block that compute, and the transfer of control behind them, if it has no others and is not a branch of
+    /// this kind again: they then follow in the same run.
+    fn follows(&self, block: usize) -> Option<(Vec<usize>, Option<usize>)> {
+        let insts = self.blocks.instructions(block);
+        let (rest, control) = match insts.split_last() {
+            Some((&last, rest)) if self.inst(last).ends_block() => (rest, Some(last)),
+            _ => (insts, None),
+        };
+        let rest = self.computes(rest).filter(|rest| !rest.is_empty())?;
+        self.sides(block).is_none().then_some((rest, control))
+    }
+
     /// The block behind a block.
     fn next(&self, block: usize) -> Option<usize> {
         self.blocks.starting_at(self.blocks.bounds(block).1)
@@ -101,6 +113,8 @@ impl Lift<'_, '_> {
             false => (other.len() + 1, unguarded(self, other) + 1),
             true => (other.len() + of_taken, unguarded(self, other) + alone),
         };
+        let follows = self.follows(*join);
+        let behind = follows.as_ref().map_or(&[][..], |(all, _)| all);
         let [steps, _] = self.counted();
         let most = (all + 1 + of_taken + of_other) as i64;
         let end = self.e.b.ins().iadd_imm_s(steps, most);
@@ -116,26 +130,36 @@ impl Lift<'_, '_> {
         self.e.b.switch_to_block(together);
         let part = |all: &[usize], side: Side| all.iter().map(|&i| (i, side)).collect::<Vec<_>>();
         let last = if *falls_through { Side::Both } else { Side::Taken };
-        let insts =
-            [part(first, Side::Both), part(before, Side::Both), part(other, Side::Other), part(taken, last)]
-                .concat();
+        let insts = [
+            part(first, Side::Both),
+            part(before, Side::Both),
+            part(other, Side::Other),
+            part(taken, last),
+            part(behind, Side::Both),
+        ]
+        .concat();
         let run = Run { insts, condition: Some((*condition, first.len() + before.len())) };
         let live = match self.keep {
-            Keep::Live => self.liveness.at_start(*join),
             Keep::All => Set::ALL,
+            Keep::Live if behind.is_empty() => self.liveness.at_start(*join),
+            Keep::Live => self.liveness.behind_each(self.code, self.blocks, *join)[behind.len() - 1],
         };
         let (guarded, Some(took)) = self.groups_of(&run, &live) else { return };
         let rest = match self.now.active {
             Active::All => self.e.not(took),
             Active::Mask(active, _) => self.e.b.ins().band_not(active, took),
         };
-        let of_all = unguarded(self, first) + unguarded(self, before) + 1;
-        self.count(all, of_all, guarded);
+        let of_all = unguarded(self, first) + unguarded(self, before) + unguarded(self, behind) + 1;
+        self.count(all + behind.len(), of_all, guarded);
         // The branch is executed by the lanes that take it.
         self.side(took, of_taken, alone + 1);
         self.side(rest, of_other, other_alone);
         self.count(1, 0, None);
-        self.go(*join);
+        match follows {
+            None => self.go(*join),
+            Some((_, Some(control))) => self.control(*join, control),
+            Some((_, None)) => self.fall_through(*join),
+        }
         self.now = now;
         self.e.b.switch_to_block(apart);
     }
