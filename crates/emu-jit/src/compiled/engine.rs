@@ -144,6 +144,10 @@ impl Executor {
 }
 
 impl Exec for Executor {
+    fn only_executes(&self) -> bool {
+        true
+    }
+
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
         let code = cx.code();
         let threads = if cx.is_stage() { Threads::Stage } else { Threads::Kernel };

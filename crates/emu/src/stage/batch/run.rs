@@ -190,7 +190,7 @@ fn range(
     let mut global = env.checks.global_race.then(|| Box::new(Watched::new()));
     let block = results.block.take().and_then(|b| b.reuse(env));
     let mut block = block.unwrap_or_else(|| Box::new(Block::new(env, warps.start)));
-    let ends = trace.is_none() && ends_at_once(env);
+    let ends = trace.is_none() && exec.is_none_or(|e| e.only_executes()) && ends_at_once(env);
     for warp in warps {
         if ends && counters.steps < limit {
             counters.steps += 1;
@@ -295,7 +295,10 @@ mod tests {
     };
     use super::*;
     use crate::Program;
+    use crate::engine::{Code, Cx, Engine, Interpreter, Warp, Yield};
+    use crate::trap::Trap;
     use nvir_isa as isa;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     /// Runs so many quads, some of whose pixels are helpers: what they leave, and the counts or the fault's kind.
     fn run(line: &str, quads: u32, options: Options<'_>) -> (FragmentResults, Result<(u64, u64), FaultKind>) {
@@ -340,6 +343,33 @@ mod tests {
         let ended = bound.run(&Input::Quads(&fragments), &mut results, &mut options);
         let counts = ended.map(|s| (s.warp_instructions, s.thread_instructions)).map_err(|f| f.kind);
         (results.fragments, counts)
+    }
+
+    /// Counts the times that warps come to it.
+    #[derive(Debug, Default)]
+    struct Counting(Arc<AtomicU32>);
+
+    impl Engine for Counting {
+        fn prepare(&self, _: &Arc<Code>) -> Option<Arc<dyn Exec>> {
+            Some(Arc::new(Counting(self.0.clone())))
+        }
+    }
+
+    impl Exec for Counting {
+        fn run(&self, _: &mut Cx<'_>, _: &mut Warp, _: u64) -> Result<Yield, Trap> {
+            self.0.fetch_add(1, Relaxed);
+            Ok(Yield::Step)
+        }
+    }
+
+    #[test]
+    fn who_looks_on_sees_fragments_that_only_end() {
+        let engine = Counting::default();
+        let watched = run("EXIT", 19, Options { engine: Some(&engine), threads: 1, ..Options::default() });
+        // Three warps, each at a scheduling word and at the end.
+        assert_eq!(engine.0.load(Relaxed), 6);
+        let alone = run("EXIT", 19, Options { engine: Some(&Interpreter), threads: 1, ..Options::default() });
+        assert_eq!(watched, alone);
     }
 
     #[test]
