@@ -11,7 +11,7 @@ use nvir_isa as isa;
 const CHIPS: [Chip; 3] = [Chip::Gf100, Chip::Gk104, Chip::Gk110];
 
 /// One instruction of each kind, at least; bits of them are flipped. Not all chips have all.
-const SEEDS: [&str; 82] = [
+const SEEDS: [&str; 93] = [
     "MOV R0, R1",
     "MOV R0, c[0x0][0x44]",
     "FADD R0, R1, R2",
@@ -94,6 +94,17 @@ const SEEDS: [&str; 82] = [
     "F2I.FTZ.U32.F32 R0, R1",
     "F2F.F32.F32.FLOOR R0, R1",
     "I2I.S16.S8 R0, -R1",
+    "SHFL.IDX PT, R0, R1, 0x5, 0x1f",
+    "SHFL.IDX P0, R1, R1, 0x3, 0x181f",
+    "SHFL.UP P0, R2, R1, 0x1, 0x0",
+    "SHFL.UP P1, R0, R1, 0x9, 0x1000",
+    "SHFL.DOWN P0, R0, R1, 0x6, 0x1f",
+    "SHFL.DOWN P1, R1, R1, 0x2, 0x1807",
+    "SHFL.BFLY P0, R0, R1, 0x3, 0x1f",
+    "SHFL.BFLY P0, R0, R1, R2, R3",
+    "VOTE.ALL R0, P0, P1",
+    "VOTE.ANY R1, P0, !P1",
+    "VOTE.EQ R0, P1, P0",
 ];
 
 /// What a launch reads: hard values, and among them what makes predicates and flags.
@@ -366,7 +377,8 @@ impl Flow<'_> {
     /// Something that all that come here do; it says which ways they came.
     fn work(&mut self) {
         let (a, b, k) = (4 + self.r.below(4), 4 + self.r.below(4), self.r.below(1 << 16));
-        self.line(format!("IMAD R{a}, R{b}, R{a}, R0"));
+        let guard = self.r.pick(&["", "", "", "@P0 ", "@!P1 "]);
+        self.line(format!("{guard}IMAD R{a}, R{b}, R{a}, R0"));
         self.line(format!("LOP.XOR R{a}, R{a}, {k:#x}"));
     }
 
@@ -414,7 +426,10 @@ impl Flow<'_> {
         if self.r.one_in(3) {
             self.line("@P0 NOP.S");
         }
-        self.line("NOP.S");
+        // Or both sides end alike.
+        if !self.r.one_in(4) {
+            self.line("NOP.S");
+        }
         self.line(format!("{other}:"));
         self.statements(depth - 1);
         self.line("NOP.S");

@@ -27,9 +27,14 @@ fn work(code: &Code) -> u64 {
     code.instructions().iter().map(each).sum()
 }
 
-/// The instructions that warps execute of code before it is compiled.
-fn worth(code: &Code) -> u64 {
-    WORTH * work(code)
+/// The instructions that warps execute of code before it is compiled; none: it would not become faster, since nearly all of its
+/// instructions are calls then, as in programs of draws that pass their inputs on.
+fn worth(code: &Code, threads: Threads) -> Option<u64> {
+    const PART: usize = 4;
+    let all =
+        || (0..code.instructions().len()).filter(|&i| !matches!(code.instructions()[i].micro, Micro::Sched));
+    let in_line = all().filter(|&i| lift::is_in_code(code, i, threads)).count();
+    (PART * in_line >= all().count()).then(|| WORTH * work(code))
 }
 
 /// What this engine makes of a program of which warps executed so many instructions, in a sentence.
@@ -38,7 +43,9 @@ pub(crate) fn outlook(program: &Program, threads: Threads, executed: u64) -> Str
         return format!("interpreted: {why}");
     }
     let code = program.decoded();
-    let worth = worth(code);
+    let Some(worth) = worth(code, threads) else {
+        return "interpreted: nearly all of its instructions would be calls".to_string();
+    };
     let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
     let all = || code.instructions().iter().enumerate().filter(|(_, i)| !matches!(i.micro, Micro::Sched));
     for (at, _) in all().filter(|(at, _)| !lift::is_in_line(code, *at, threads)) {
@@ -81,8 +88,8 @@ struct Executor {
 /// What has become of a program: it goes with it.
 #[derive(Default)]
 struct Attached {
-    /// How many instructions are interpreted before it is compiled.
-    worth: u64,
+    /// How many instructions are interpreted before it is compiled, if it is, of kernels and of stages.
+    worth: [Option<u64>; 2],
     /// Of kernels, and of stages: what the ends of programs read differs.
     forms: [Form; 2],
     /// The same for [`Compiled::Exact`].
@@ -99,7 +106,7 @@ struct Form {
 
 impl Attached {
     fn new(code: &Code) -> Attached {
-        Attached { worth: worth(code), ..Attached::default() }
+        Attached { worth: [Threads::Kernel, Threads::Stage].map(|of| worth(code, of)), ..Attached::default() }
     }
 
     fn form(&self, how: Compiled, threads: Threads) -> &Form {
@@ -128,13 +135,19 @@ impl Form {
 impl Executor {
     /// Compiles a form if it is time; whether there is code.
     fn compiles(&self, cx: &Cx<'_>, form: &Form, threads: Threads) -> bool {
-        let hot = self.how != Compiled::Hot || form.executed.load(Relaxed) >= self.attached.worth;
+        let [kernel, stage] = self.attached.worth;
+        let worth = if threads == Threads::Kernel { kernel } else { stage };
+        let hot = self.how != Compiled::Hot || worth.is_some_and(|n| form.executed.load(Relaxed) >= n);
         let keep = if self.how == Compiled::Exact { Keep::All } else { Keep::Live };
         hot && form.compile(cx, threads, keep).is_some()
     }
 }
 
 impl Exec for Executor {
+    fn only_executes(&self) -> bool {
+        true
+    }
+
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
         let code = cx.code();
         let threads = if cx.is_stage() { Threads::Stage } else { Threads::Kernel };

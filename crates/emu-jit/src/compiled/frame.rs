@@ -22,6 +22,8 @@ pub(crate) enum Status {
     Outcome,
     /// The warp is at a barrier, which it has not arrived at.
     Barrier,
+    /// The warp waits at a barrier.
+    Waits,
 }
 
 /// The number of a block, or that generated code is to return with [`Status::Step`] or [`Status::Outcome`].
@@ -115,6 +117,7 @@ pub(crate) mod field {
         };
     }
     raw!(WARP warp BLOCK block REGS regs POOL pool SHARED shared SHARED_BYTES shared_bytes SLOTS slots);
+    raw!(BARRIERS barriers WARP_STATES warp_states);
     raw!(LOCAL local LOCAL_ROWS local_rows STACK stack STACK_ROOM stack_room SIZES sizes THREADS threads);
     pub(crate) const TABLES: usize = offset_of!(Frame<'_, '_>, tables);
     pub(crate) const NUMBERS: usize = offset_of!(Frame<'_, '_>, numbers);
@@ -177,6 +180,9 @@ pub(crate) unsafe fn enter(
         let status = unsafe { (function.entry)((&raw mut frame).cast(), block) };
         if status == Status::Slice as u32 {
             return Ok(Yield::Slice);
+        }
+        if status == Status::Waits as u32 {
+            return Ok(Yield::Wait);
         }
         if let Some(panic) = frame.panic {
             std::panic::resume_unwind(panic);

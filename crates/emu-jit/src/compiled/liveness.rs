@@ -161,6 +161,11 @@ impl Liveness {
         live.union(&self.always);
     }
 
+    /// What is live where a block begins.
+    pub(crate) fn at_start(&self, block: usize) -> Set {
+        self.entry[block]
+    }
+
     /// What is live behind each instruction of a block.
     pub(crate) fn behind_each(&self, code: &Code, blocks: &Blocks, block: usize) -> Vec<Set> {
         let mut live = self.at_end(code, blocks, block);

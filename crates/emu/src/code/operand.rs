@@ -170,8 +170,11 @@ pub enum VoteMode {
     Eq,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What a barrier does beside waiting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
 pub enum BarMode {
+    #[default]
     Sync,
     Arrive,
     Popc,

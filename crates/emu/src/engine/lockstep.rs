@@ -6,7 +6,7 @@ use crate::cx::Cx;
 use crate::fault::FaultKind;
 use crate::interpreter::Yield;
 use crate::run::conflict::Snapshot;
-use crate::state::block::BlockState;
+use crate::state::block::{Barrier, BlockState};
 use crate::state::lanes::LANES;
 use crate::state::warp::Warp;
 use crate::trap::Trap;
@@ -82,6 +82,12 @@ impl Everything {
             .or_else(|| differ("shared memory", p.shared == q.shared && p.locks == q.locks))
             .or_else(|| differ("counts", (p.steps, p.thread_steps) == (q.steps, q.thread_steps)))
             .or_else(|| differ("barriers", p.warp_states == q.warp_states && p.reductions == q.reductions))
+            .or_else(|| {
+                differ(
+                    "who has arrived",
+                    p.barriers.iter().map(Barrier::counts).eq(q.barriers.iter().map(Barrier::counts)),
+                )
+            })
             .or_else(|| differ("helper invocations", p.helpers == q.helpers))
             .or_else(|| differ("outputs", p.stage == q.stage))
             .or_else(|| differ("global memory", *memory == other.memory))

@@ -39,6 +39,11 @@ pub trait Engine: Send + Sync + Debug {
 pub trait Exec: Send + Sync {
     /// Runs a warp until it stops, or until the block has executed `until` instructions and a basic block begins.
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap>;
+
+    /// Whether warps of fragments whose program only ends need not come to it: it has no other purpose than to execute.
+    fn only_executes(&self) -> bool {
+        false
+    }
 }
 
 /// The interpreter as an engine.
@@ -54,6 +59,10 @@ impl Engine for Interpreter {
 impl Exec for Interpreter {
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
         interpreter::run(cx, warp, until)
+    }
+
+    fn only_executes(&self) -> bool {
+        true
     }
 }
 

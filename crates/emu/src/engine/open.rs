@@ -11,8 +11,10 @@ pub use crate::code::micro::{
 pub use crate::code::stageop::StageOp;
 use crate::code::texop::TexKind;
 pub use crate::code::wideop::{Conv, WideOp};
+pub use crate::interpreter::pure::shuffle;
 pub use crate::interpreter::{after_block, execute_one, execute_row, run, step, transfer};
 pub use crate::run::attached::{Attached, Slot};
+pub use crate::state::block::Barrier;
 pub use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, POOL, Src};
 pub use crate::state::stack::{Entry, Wait};
 pub use nvir_hw::special;
@@ -21,6 +23,7 @@ use super::{Code, Cx, Warp};
 use crate::code::program::Program;
 use crate::code::rows::Rows;
 use crate::state::block::BlockState;
+use crate::state::warp::State as WarpState;
 use std::mem::offset_of;
 
 /// Bytes from the begin of [`Raw::warp`] to the code address, `u32`.
@@ -48,6 +51,15 @@ pub const STEPS: usize = offset_of!(BlockState, steps);
 pub const THREAD_STEPS: usize = offset_of!(BlockState, thread_steps);
 /// From there to its place in the grid, three `u32`.
 pub const CTAID: usize = offset_of!(BlockState, ctaid);
+
+/// From there to how many of its warps have not ended, `u32`.
+pub const WARPS_LEFT: usize = offset_of!(BlockState, warps_left);
+/// Bytes from the begin of [`Raw::warp`] to its number in the block, `u32`.
+pub const INDEX: usize = offset_of!(Warp, index);
+/// Bytes of a warp's state in [`Raw::warp_states`]: the first one is [`AT_BARRIER`] where the second one is a barrier's number.
+pub const WARP_STATE: usize = size_of::<WarpState>();
+/// See [`WARP_STATE`].
+pub const AT_BARRIER: u8 = 1;
 
 /// What a block does with a word that others may access at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +90,10 @@ pub struct Raw {
     pub regs: *mut LaneVec,
     /// A row for each of [`Code::uniforms`].
     pub pool: *const LaneVec,
+    /// The block's barriers, sixteen.
+    pub barriers: *mut Barrier,
+    /// What each of its warps waits for.
+    pub warp_states: *mut u8,
     /// Shared memory.
     pub shared: *mut u32,
     /// Bytes of it that any thread may access at multiples of 4, without anything else being looked at; 0 if each access is.
@@ -246,6 +262,8 @@ impl<'a> Cx<'a> {
             local_rows: if plain_local { rows as u64 } else { 0 },
             warp,
             pool: bound.pool.as_ptr(),
+            barriers: self.block.barriers.as_mut_ptr(),
+            warp_states: self.block.warp_states.as_mut_ptr().cast(),
             shared: self.block.shared.as_mut_ptr(),
             shared_bytes: if looked_at { 0 } else { self.env.shape.shared_bytes.into() },
             slots: self.block.slots.as_mut_ptr(),

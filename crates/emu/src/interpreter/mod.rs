@@ -218,7 +218,7 @@ pub fn transfer(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst) -> Option<Result<Opt
     let usual = match inst.micro {
         Micro::Nop => inst.sync,
         Micro::Bar { .. } => !inst.sync,
-        Micro::Flow(flow) => !matches!(flow, Flow::Brx { .. } | Flow::Exit(_) | Flow::Kil(_)),
+        Micro::Flow(flow) => !matches!(flow, Flow::Brx { .. } | Flow::Kil(_)),
         _ => false,
     };
     if !usual || inst.quad != 15 {

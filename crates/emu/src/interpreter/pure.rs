@@ -305,14 +305,18 @@ fn coordinates(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mas
     }
 }
 
-/// For each lane of a SHFL: the lane it reads, and whether that is in range. Source: PTX ISA, `shfl`.
-/// The lane that each lane gets a value of in a SHFL, and the lanes for which there is one: others get their own.
+/// The same for what a warp has in its registers.
 fn shuffle_sources(w: &Warp, pool: &[LaneVec], inst: &Inst) -> ([u32; LANES], Mask) {
     let Micro::Shfl { mode, src, .. } = &inst.micro else {
         return (std::array::from_fn(|l| l as u32), Mask::MAX);
     };
     let (mut a, mut b) = (LaneVec::ZERO, LaneVec::ZERO);
-    let operands = [src[1].get(&w.regs, pool, &mut a), src[2].get(&w.regs, pool, &mut b)];
+    shuffle(*mode, [src[1].get(&w.regs, pool, &mut a), src[2].get(&w.regs, pool, &mut b)])
+}
+
+/// The lane that each lane gets a value of in a SHFL with these second and third operands, and the lanes for which there is one:
+/// others get their own. Source: PTX ISA, `shfl`.
+pub fn shuffle(mode: ShflMode, operands: [&LaneVec; 2]) -> ([u32; LANES], Mask) {
     match mode {
         ShflMode::Idx => each_source(operands, |_, by, segment, [low, high]| {
             let j = low | by & !segment;
@@ -442,5 +446,53 @@ fn set(
             }
             write(w, dst, mask, &s.out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lanes of parts of so many threads that CUDA's shuffles read: as their manual has them, by width.
+    fn in_parts(mode: ShflMode, lane: u32, by: u32, width: u32) -> Option<u32> {
+        let (first, within) = (lane / width * width, lane % width);
+        match mode {
+            ShflMode::Idx => Some(first + by % width),
+            ShflMode::Up => within.checked_sub(by).map(|l| first + l),
+            ShflMode::Down => Some(within + by).filter(|l| *l < width).map(|l| first + l),
+            ShflMode::Bfly => Some(within ^ by).filter(|l| *l < width).map(|l| first + l),
+        }
+    }
+
+    #[test]
+    fn shuffles_read_within_parts_of_warps() {
+        for (mode, last) in
+            [(ShflMode::Idx, 0x1f), (ShflMode::Up, 0), (ShflMode::Down, 0x1f), (ShflMode::Bfly, 0x1f)]
+        {
+            for width in [1, 2, 4, 8, 16, 32] {
+                for by in 0..width {
+                    // What is above the lowest five bits does not count.
+                    let operands = [by | 0x40, (32 - width) << 8 | last].map(LaneVec::splat);
+                    let (from, inside) = shuffle(mode, [&operands[0], &operands[1]]);
+                    for lane in 0..LANES as u32 {
+                        let want = in_parts(mode, lane, by, width);
+                        let got = (from[lane as usize], inside >> lane & 1 != 0);
+                        let what = format!("{mode:?} {by} of {width}, lane {lane}");
+                        assert_eq!(got, (want.unwrap_or(lane), want.is_some()), "{what}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_lane_may_name_another_one() {
+        let reverse = LaneVec(std::array::from_fn(|l| 31 - l as u32));
+        let (from, inside) = shuffle(ShflMode::Idx, [&reverse, &LaneVec::splat(0x1f)]);
+        assert_eq!((from, inside), (reverse.0, Mask::MAX));
+        // Up to lane 15 in the lower half only.
+        let limit = LaneVec(std::array::from_fn(|l| if l < 16 { 15 } else { 31 }));
+        let (from, inside) = shuffle(ShflMode::Down, [&LaneVec::splat(1), &limit]);
+        assert_eq!((from[14], from[15], from[16], from[31], inside), (15, 15, 17, 31, 0x7fff_7fff));
     }
 }

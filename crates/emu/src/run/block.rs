@@ -10,7 +10,7 @@ use crate::cx::{Cx, Env, Trace};
 use crate::engine::{self, Exec};
 use crate::fault::{Fault, FaultKind, Note, Place};
 use crate::stage::Io;
-use crate::state::block::{Barrier, BlockState};
+use crate::state::block::{BARRIERS, Barrier, BlockState};
 use crate::state::lanes::{LANES, LaneVec, Mask, Scratch};
 use crate::state::warp::{State as WarpState, Warp};
 use crate::stats::PcProfile;
@@ -74,7 +74,7 @@ impl Block {
                 warp_states: vec![WarpState::Ready; count],
                 warps_left: count as u32,
                 reductions: vec![0; count],
-                barriers: vec![Barrier::default(); 16],
+                barriers: vec![Barrier::default(); BARRIERS],
                 textures: Seen::default(),
                 scratch: Scratch::default(),
                 helpers: env.stage.map_or(0, |s| s.helpers(number)),
@@ -158,7 +158,7 @@ impl Block {
                 return Err(self.deadlock(env));
             }
             let i = self.next;
-            self.next = (i + 1) % count;
+            self.next = if i + 1 == count { 0 } else { i + 1 };
             if self.st.warp_states[i] != WarpState::Ready {
                 idle += 1;
                 continue;
@@ -244,12 +244,12 @@ impl Block {
         let mut waiting = (0..self.warps.len()).filter_map(waits);
         let Some((i, id)) = waiting.next() else { return Stop::Conflict };
         let b = &self.st.barriers[id as usize & 15];
-        let detail = match b.expected {
-            Some(n) => {
-                format!("barrier {id} waits for {n} threads, {} arrived, and no warp can run", b.arrived)
-            }
-            None => format!("barrier {id} waits for all threads, {} arrived, and no warp can run", b.arrived),
+        let expected = match b.expected {
+            0 => "all".to_string(),
+            n => n.to_string(),
         };
+        let detail =
+            format!("barrier {id} waits for {expected} threads, {} arrived, and no warp can run", b.arrived);
         let mut trap = Trap::new(FaultKind::Deadlock, self.warps[i].first_lane(), detail);
         if let Some((j, _)) = waiting.find(|&(_, other)| other != id) {
             let w = &self.warps[j];

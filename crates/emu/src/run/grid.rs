@@ -34,7 +34,7 @@ const MAX_THREADS: u64 = 1024;
 #[derive(Default)]
 pub(crate) struct Counters {
     pub steps: u64,
-    threads: u64,
+    pub threads: u64,
     profile: Option<Vec<PcProfile>>,
     /// The block that was first, and what it noted.
     notes: BTreeMap<NoteKey, (u64, Note)>,

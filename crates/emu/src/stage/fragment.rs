@@ -140,11 +140,11 @@ fn packed([x, y]: [f64; 2]) -> u32 {
 /// Quads of a warp.
 const QUADS: usize = LANES / 4;
 
-/// Values at points of planes, one for each quad; of which some are multiplied or clamped.
-struct PlanesAt<const MULTIPLIES: bool, const SAT: bool>;
+/// Values at points of planes, one for each quad or one for all; of which some are multiplied or clamped.
+struct PlanesAt<const ONE: bool, const MULTIPLIES: bool, const SAT: bool>;
 
-impl<const MULTIPLIES: bool, const SAT: bool> Kernel<LaneVec, [[f64; LANES]; 2], [Plane; QUADS], LaneVec, ()>
-    for PlanesAt<MULTIPLIES, SAT>
+impl<const ONE: bool, const MULTIPLIES: bool, const SAT: bool>
+    Kernel<LaneVec, [[f64; LANES]; 2], [Plane; QUADS], LaneVec, ()> for PlanesAt<ONE, MULTIPLIES, SAT>
 {
     #[inline(always)]
     fn run<F: Features>(
@@ -154,9 +154,16 @@ impl<const MULTIPLIES: bool, const SAT: bool> Kernel<LaneVec, [[f64; LANES]; 2],
         multiplier: &LaneVec,
         _: u32,
     ) {
-        for (n, plane) in planes.iter().enumerate() {
-            for l in 4 * n..4 * n + 4 {
+        if ONE {
+            let plane = planes[0];
+            for l in 0..LANES {
                 out.0[l] = (plane.at(x[l], y[l]) as f32).to_bits();
+            }
+        } else {
+            for (n, plane) in planes.iter().enumerate() {
+                for l in 4 * n..4 * n + 4 {
+                    out.0[l] = (plane.at(x[l], y[l]) as f32).to_bits();
+                }
             }
         }
         if MULTIPLIES {
@@ -172,12 +179,16 @@ impl<const MULTIPLIES: bool, const SAT: bool> Kernel<LaneVec, [[f64; LANES]; 2],
 
 type PlanesFn = Compiled<LaneVec, [[f64; LANES]; 2], [Plane; QUADS], LaneVec, ()>;
 
-fn planes_at(processor: Processor, (multiplies, sat): (bool, bool)) -> PlanesFn {
-    match (multiplies, sat) {
-        (false, false) => processor.compiled::<PlanesAt<false, false>, _, _, _, _, _>(),
-        (false, true) => processor.compiled::<PlanesAt<false, true>, _, _, _, _, _>(),
-        (true, false) => processor.compiled::<PlanesAt<true, false>, _, _, _, _, _>(),
-        (true, true) => processor.compiled::<PlanesAt<true, true>, _, _, _, _, _>(),
+fn planes_at(processor: Processor, form: (bool, bool, bool)) -> PlanesFn {
+    match form {
+        (false, false, false) => processor.compiled::<PlanesAt<false, false, false>, _, _, _, _, _>(),
+        (false, false, true) => processor.compiled::<PlanesAt<false, false, true>, _, _, _, _, _>(),
+        (false, true, false) => processor.compiled::<PlanesAt<false, true, false>, _, _, _, _, _>(),
+        (false, true, true) => processor.compiled::<PlanesAt<false, true, true>, _, _, _, _, _>(),
+        (true, false, false) => processor.compiled::<PlanesAt<true, false, false>, _, _, _, _, _>(),
+        (true, false, true) => processor.compiled::<PlanesAt<true, false, true>, _, _, _, _, _>(),
+        (true, true, false) => processor.compiled::<PlanesAt<true, true, false>, _, _, _, _, _>(),
+        (true, true, true) => processor.compiled::<PlanesAt<true, true, true>, _, _, _, _, _>(),
     }
 }
 
@@ -234,7 +245,7 @@ pub(super) fn interpolate(
         if let (Some(plane), IpaSample::Centre) = (source.plane(f), ipa.sample) {
             let mut planes = [Plane::default(); QUADS];
             planes.iter_mut().zip(quads).for_each(|(to, quad)| *to = plane(quad.triangle));
-            let form = (multiplies, ipa.sat);
+            let form = (false, multiplies, ipa.sat);
             planes_at(processor, form)(out, &io.centres, &planes, ipa.multiplier, 0);
             return Ok(undefined & mask);
         }
@@ -277,9 +288,12 @@ pub(crate) fn at_centres(cx: &mut Cx<'_>, w: &mut Warp, op: &StageOp, mask: Mask
     }
     let Ok(source) = Source::new(context, 0, at.offset as u32, mode) else { return false };
     let Some(plane) = source.plane(f) else { return false };
+    let quads = context.quads(io.warp);
     let mut planes = [Plane::default(); QUADS];
-    planes.iter_mut().zip(context.quads(io.warp)).for_each(|(to, quad)| *to = plane(quad.triangle));
-    let form = planes_at(env.processor, (multiplies(context, mode), sat));
+    // What all quads are of needs no look at each.
+    let looked_at = if io.is_alike { 1 } else { quads.len() };
+    planes.iter_mut().zip(&quads[..looked_at]).for_each(|(to, quad)| *to = plane(quad.triangle));
+    let form = planes_at(env.processor, (io.is_alike, multiplies(context, mode), sat));
     let scratch = &mut cx.block.scratch;
     // It may be what is written.
     let multiplier = if multiplies(context, mode) {

@@ -38,6 +38,8 @@ pub(crate) struct Io {
     pub results_defined: Vec<Mask>,
     /// The middles of pixels.
     pub centres: [[f64; LANES]; 2],
+    /// All quads, at least one, are of one triangle.
+    pub is_alike: bool,
 }
 
 impl Io {
@@ -57,7 +59,9 @@ impl Io {
             self.results_defined.resize(registers, 0);
             self.results_defined.fill(0);
             self.killed = 0;
-            for (n, quad) in context.quads(warp).iter().enumerate() {
+            let quads = context.quads(warp);
+            self.is_alike = quads.first().is_some_and(|q| quads.iter().all(|o| o.triangle == q.triangle));
+            for (n, quad) in quads.iter().enumerate() {
                 for pixel in 0..4 {
                     let [x, y] = [quad.at[0] + (pixel as u32 & 1), quad.at[1] + (pixel as u32 >> 1)];
                     self.centres[0][4 * n + pixel] = f64::from(x) + 0.5;

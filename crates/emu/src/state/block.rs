@@ -22,21 +22,35 @@ pub(crate) struct Shape {
     pub shared_bytes: u32,
 }
 
-/// A barrier.
+/// A barrier. The states of warps say which wait for it. An engine's code may change its first six fields.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Barrier {
+pub struct Barrier {
     /// Threads, whole warps counted.
     pub arrived: u32,
-    /// Threads it waits for; none: all of the block.
-    pub expected: Option<u32>,
-    pub waiting: Vec<u32>,
+    /// Threads it waits for; 0: all of the block.
+    pub expected: u32,
+    /// Threads whose predicate is true; whether there is one, and one whose is false.
     pub popc: u32,
+    /// See `popc`.
     pub any: bool,
+    /// See `popc`.
     pub some_false: bool,
-    pub mode: Option<BarMode>,
-    pub first: Option<Other>,
-    pub clock: Clock,
+    /// Of the last warp to arrive.
+    pub mode: BarMode,
+    /// Who arrived first, with `synccheck`.
+    pub(crate) first: Option<Other>,
+    pub(crate) clock: Clock,
 }
+
+impl Barrier {
+    /// What engines must agree on.
+    pub(crate) fn counts(&self) -> (u32, u32, u32, bool, bool, BarMode) {
+        (self.arrived, self.expected, self.popc, self.any, self.some_false, self.mode)
+    }
+}
+
+/// The barriers of a block.
+pub(crate) const BARRIERS: usize = 16;
 
 /// What the warps of a block share.
 #[derive(Clone)]

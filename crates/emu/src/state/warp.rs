@@ -108,13 +108,14 @@ pub(crate) const PREDS: u32 = 0x7f;
 pub(crate) const FLAGS: u32 = 0xf000;
 const FIRST_FLAG: u32 = FLAGS.trailing_zeros();
 
-/// What a warp waits for.
+/// What a warp waits for. An engine's code writes it, too: a byte that says which, and one with the barrier's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub enum State {
-    Ready,
+    Ready = 0,
     /// At this barrier.
-    Barrier(u8),
-    Done,
+    Barrier(u8) = 1,
+    Done = 2,
 }
 
 /// A warp.
@@ -144,7 +145,7 @@ pub struct Warp {
     pub local: Vec<LaneVec>,
     /// The result of the last BAR.RED.
     pub reduction: u32,
-    /// Where a reduction's result is to go when the barrier is complete: register, predicate, lanes.
+    /// Where a reduction's result is to go when the barrier is complete, if it goes anywhere: register, predicate, lanes.
     pub awaits: Option<(u8, u8, Mask)>,
     /// Lanes that run only because their quad does (`QUADON`).
     pub quad_helpers: Mask,

@@ -1,8 +1,9 @@
 //! Barriers of a block.
 
-use crate::code::micro::{BarMode, PSrc};
+use crate::code::micro::{BarMode, NULL, PSrc};
 use crate::cx::Cx;
 use crate::fault::FaultKind;
+use crate::state::block::{Barrier, BlockState};
 use crate::state::lanes::{LANES, Mask, Src, lanes};
 use crate::state::warp::{State as WarpState, Warp};
 use crate::trap::{Other, Trap};
@@ -26,9 +27,9 @@ impl Cx<'_> {
             let detail = format!("barrier {id_value}: index out of range (0 to 15)");
             return Err(Trap::new(FaultKind::IllegalInstruction, lane, detail));
         }
-        let expected = count.map(value).filter(|&n| n != 0);
-        if expected.is_some_and(|n| !n.is_multiple_of(LANES as u32)) {
-            let detail = format!("{} threads, which is not a multiple of 32", expected.unwrap_or(0));
+        let expected = count.map_or(0, value);
+        if !expected.is_multiple_of(LANES as u32) {
+            let detail = format!("{expected} threads, which is not a multiple of 32");
             return Err(Trap::new(FaultKind::DivergentBarrier, lane, detail));
         }
         let b = &mut self.block.barriers[id_value as usize];
@@ -62,6 +63,7 @@ impl Cx<'_> {
                     None => trap,
                 });
             }
+            b.first.get_or_insert(Other { block: None, warp: w.index, lane, pc });
         }
         self.settle_reads(w)?;
         let b = &mut self.block.barriers[id_value as usize];
@@ -71,16 +73,14 @@ impl Cx<'_> {
         b.popc += votes.count_ones();
         b.any |= votes != 0;
         b.some_false |= votes != mask;
-        b.first.get_or_insert(Other { block: None, warp: w.index, lane, pc });
         if let Some(races) = self.block.shadow.as_mut().and_then(|s| s.races.as_mut()) {
             races.arrive(w.index, &mut b.clock);
         }
         if mode != BarMode::Arrive {
-            b.mode = Some(mode);
-            b.waiting.push(w.index);
+            b.mode = mode;
             self.block.warp_states[w.index as usize] = WarpState::Barrier(id_value as u8);
         }
-        w.awaits = Some((dst, pdst, mask));
+        w.awaits = (dst != NULL || pdst != PSrc::TRUE.num).then_some((dst, pdst, mask));
         self.complete(id_value as usize);
         let index = w.index as usize;
         if self.block.warp_states[index] == WarpState::Ready {
@@ -91,33 +91,33 @@ impl Cx<'_> {
 
     /// Releases a barrier's warps if enough have arrived.
     fn complete(&mut self, id: usize) {
-        let live = self.block.warps_left * LANES as u32;
-        let b = &mut self.block.barriers[id];
-        if b.arrived == 0 || b.arrived < b.expected.unwrap_or(live) {
+        let BlockState { barriers, warp_states, reductions, shadow, warps_left, .. } = &mut *self.block;
+        let b = &mut barriers[id];
+        let expected = if b.expected == 0 { *warps_left * LANES as u32 } else { b.expected };
+        if b.arrived == 0 || b.arrived < expected {
             return;
         }
-        let mut b = std::mem::take(b);
         let result = match b.mode {
-            Some(BarMode::Popc) => b.popc,
-            Some(BarMode::And) => u32::from(!b.some_false),
+            BarMode::Popc => b.popc,
+            BarMode::And => u32::from(!b.some_false),
             _ => u32::from(b.any),
         };
-        for &w in &b.waiting {
-            self.block.warp_states[w as usize] = WarpState::Ready;
-            self.block.reductions[w as usize] = result;
-            if let Some(races) = self.block.shadow.as_mut().and_then(|s| s.races.as_mut()) {
-                races.leave(w, &b.clock);
+        for (w, state) in warp_states.iter_mut().enumerate() {
+            if *state == WarpState::Barrier(id as u8) {
+                *state = WarpState::Ready;
+                reductions[w] = result;
+                if let Some(races) = shadow.as_mut().and_then(|s| s.races.as_mut()) {
+                    races.leave(w as u32, &b.clock);
+                }
             }
         }
-        // Memory for the next ones.
-        b.waiting.clear();
-        self.block.barriers[id].waiting = b.waiting;
+        *b = Barrier::default();
     }
 
     /// A warp has exited: barriers for all threads no longer wait for it.
     pub fn warp_exits(&mut self) {
         for id in 0..self.block.barriers.len() {
-            if self.block.barriers[id].expected.is_none() && self.block.barriers[id].arrived != 0 {
+            if self.block.barriers[id].expected == 0 && self.block.barriers[id].arrived != 0 {
                 self.complete(id);
             }
         }

@@ -368,6 +368,9 @@ fn store_reached(
         w.local.resize(all.end, LaneVec::ZERO);
     }
     let copied = is_copied(reach, mask, width);
+    // Whole words, each somewhere else.
+    let scattered = reach.pattern == Pattern::Scattered && width.bytes() >= 4;
+    let word_of = |bytes: &LaneVec, l: usize| bytes.0[l] as usize >> 2;
     for k in 0..width.regs() as usize {
         let row = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
         let word = |l: usize| reach.word(l, width, bytes) + k;
@@ -379,6 +382,10 @@ fn store_reached(
                     cx.env.processor.store(&row.0, words);
                     continue;
                 }
+                if scattered {
+                    each(mask, |l| words[word_of(bytes, l) + k].store(row.0[l], Relaxed));
+                    continue;
+                }
                 for l in lanes(mask) {
                     let word = &words[word(l)];
                     word.store(left(l, word.load(Relaxed)), Relaxed);
@@ -388,6 +395,10 @@ fn store_reached(
                 let words = &mut cx.block.shared[all.clone()];
                 if copied && let Some(words) = words.first_chunk_mut() {
                     cx.env.processor.copy(&row.0, words);
+                    continue;
+                }
+                if scattered {
+                    each(mask, |l| words[word_of(bytes, l) + k] = row.0[l]);
                     continue;
                 }
                 for l in lanes(mask) {
@@ -405,6 +416,15 @@ fn store_reached(
                 }
             }
         }
+    }
+}
+
+/// Does something for each lane of a mask, in ascending order.
+#[inline(always)]
+fn each(mask: Mask, act: impl FnMut(usize)) {
+    match mask {
+        Mask::MAX => (0..LANES).for_each(act),
+        _ => lanes(mask).for_each(act),
     }
 }
 

@@ -4,16 +4,18 @@
 //! interpreter, with nothing changed.
 
 use super::super::frame::{ELSEWHERE, STOP, Status, field};
+use super::group::Group;
 use super::vector::Emitter;
 use super::{Active, Lift};
 use crate::Threads;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, BlockCall, InstBuilder, JumpTableData, Value, types};
-use nvir_emu::engine::open::{self, Entry, Flow, Inst, Micro, PSrc, Wait};
+use nvir_emu::engine::Code;
+use nvir_emu::engine::open::{self, BarMode, Barrier, Entry, Flow, Inst, LANES, Micro, NULL, PSrc, Wait};
 use std::mem::offset_of;
 
 /// The condition that always holds.
-const ALWAYS: u8 = 15;
+pub(super) const ALWAYS: u8 = 15;
 
 /// Parts of the function that all its blocks share. What has been counted is always among what they take, as `counts`.
 #[derive(Clone, Copy)]
@@ -89,6 +91,16 @@ fn way(inst: &Inst, of: Threads) -> Option<Way> {
         Flow::Exit(ALWAYS) if of == Threads::Kernel => Way::Exit,
         _ => return None,
     })
+}
+
+/// The number of a barrier at which all lanes that run wait for all threads of the block, if it is one.
+fn plain_barrier(code: &Code, inst: &Inst) -> Option<u32> {
+    let Micro::Bar { mode: BarMode::Sync, id, count: None, pred: PSrc::TRUE, dst: NULL, pdst } = inst.micro
+    else {
+        return None;
+    };
+    let whole = inst.guard == PSrc::TRUE && inst.quad == 15 && !inst.sync && pdst == PSrc::TRUE.num;
+    Group::known(code, id).filter(|&id| whole && id < 16)
 }
 
 impl Lift<'_, '_> {
@@ -269,7 +281,7 @@ impl Lift<'_, '_> {
     }
 
     /// To a block, with the lanes that run now.
-    fn go(&mut self, block: usize) {
+    pub(super) fn go(&mut self, block: usize) {
         let [steps, threads] = self.counted();
         match self.now.active {
             Active::All => self.e.jump(self.heads[block].whole, &[steps, threads]),
@@ -450,12 +462,65 @@ impl Lift<'_, '_> {
         let behind = self.meeting();
         let now = self.now;
         self.skip_if_nobody(index, behind);
+        if let Some(id) = plain_barrier(self.code, self.inst(index)) {
+            self.arrive(block, index, id);
+        }
         let (status, here) = (self.e.int(Status::Barrier as u32), self.address(index));
         let [steps, threads] = self.counted();
         self.e.jump(self.ways.leave, &[status, here, steps, threads]);
         self.now = now;
         self.begin(behind);
         self.fall_through(block);
+    }
+
+    /// A warp arrives at a barrier of all threads and waits, unless it is the last one: then it goes on here.
+    fn arrive(&mut self, block: usize, index: usize, id: u32) {
+        let [last, waits] = [(); 2].map(|()| self.e.b.create_block());
+        let barriers = self.e.load(types::I64, self.state.frame, field::BARRIERS);
+        let field = |offset: usize| id as usize * size_of::<Barrier>() + offset;
+        let arrived = self.e.load(types::I32, barriers, field(offset_of!(Barrier, arrived)));
+        let arrived = self.e.b.ins().iadd_imm_s(arrived, LANES as i64);
+        let left = self.e.load(types::I32, self.state.block, open::WARPS_LEFT);
+        let all = self.e.b.ins().imul_imm_s(left, LANES as i64);
+        let is_last = self.e.icmp(IntCC::UnsignedGreaterThanOrEqual, arrived, all);
+        let now = self.now;
+        self.e.branch(is_last, last, waits);
+        self.e.b.switch_to_block(waits);
+        let active = match self.now.active {
+            Active::All => self.e.int(u32::MAX),
+            Active::Mask(active, _) => active,
+        };
+        let votes = self.e.load(types::I32, barriers, field(offset_of!(Barrier, popc)));
+        let more = self.e.b.ins().popcnt(active);
+        let votes = self.e.add(votes, more);
+        let [none, any, mode] = [(types::I32, 0), (types::I8, 1), (types::I8, BarMode::Sync as i64)]
+            .map(|(ty, v)| self.e.b.ins().iconst(ty, v));
+        for (value, offset) in [
+            (arrived, offset_of!(Barrier, arrived)),
+            (none, offset_of!(Barrier, expected)),
+            (votes, offset_of!(Barrier, popc)),
+            (any, offset_of!(Barrier, any)),
+            (mode, offset_of!(Barrier, mode)),
+        ] {
+            self.e.store(value, barriers, field(offset));
+        }
+        let states = self.e.load(types::I64, self.state.frame, field::WARP_STATES);
+        let warp = self.e.load(types::I32, self.state.warp, open::INDEX);
+        let warp = self.e.b.ins().uextend(types::I64, warp);
+        let warp = self.e.b.ins().imul_imm_s(warp, open::WARP_STATE as i64);
+        let state = self.e.add(states, warp);
+        for (offset, byte) in [open::AT_BARRIER, id as u8].into_iter().enumerate() {
+            let byte = self.e.b.ins().iconst(types::I8, i64::from(byte));
+            self.e.store(byte, state, offset);
+        }
+        let here = self.address(index);
+        self.e.store(here, self.state.warp, open::AT);
+        self.count(1, 1, None);
+        let (status, next) = (self.e.int(Status::Waits as u32), self.address(self.blocks.bounds(block).1));
+        let [steps, threads] = self.counted();
+        self.e.jump(self.ways.leave, &[status, next, steps, threads]);
+        self.now = now;
+        self.e.b.switch_to_block(last);
     }
 
     fn control_by_interpreter(&mut self, block: usize, index: usize) {

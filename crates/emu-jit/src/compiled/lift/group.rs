@@ -57,12 +57,14 @@ pub(super) struct Group<'e, 'f, 'c> {
     masks: [Option<Value>; MASKS],
     /// The lanes that execute the current instruction; none: all that are active.
     pub(super) guard: Option<Value>,
+    /// The lanes that come to instructions; none: all that are active.
+    pub(super) within: Option<Value>,
 }
 
 impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
     pub(super) fn new(e: &'e mut Emitter<'f>, code: &'c Code, places: Places) -> Group<'e, 'f, 'c> {
         let regs = Box::new([None; 256]);
-        Group { e, code, places, regs, written: Vec::new(), masks: [None; MASKS], guard: None }
+        Group { e, code, places, regs, written: Vec::new(), masks: [None; MASKS], guard: None, within: None }
     }
 
     /// The vector of a mask that is a word of the warp.
@@ -92,9 +94,10 @@ impl<'e, 'f, 'c> Group<'e, 'f, 'c> {
 
     /// Begins an instruction: the lanes that execute it, if those are not all active ones.
     pub(super) fn enter(&mut self, inst: &Inst) -> Option<Value> {
-        self.guard = None;
+        self.guard = self.within;
         if inst.guard != PSrc::TRUE {
-            self.guard = Some(self.pred(inst.guard));
+            let guard = self.pred(inst.guard);
+            self.guard = Some(self.within.map_or(guard, |within| self.e.and(within, guard)));
         }
         if inst.quad != 15 {
             let offset = usize::from(inst.quad) * 16;

@@ -5,15 +5,12 @@
 
 use super::super::frame::field;
 use super::scatter::Request;
-use super::vector::{GROUP, GROUP_BYTES, PLAIN, ROW, UNALIGNED, WORDS};
+use super::vector::{GROUP, GROUP_BYTES, GROUPS, PLAIN, ROW, UNALIGNED, WORDS};
 use super::{Active, Lift};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use nvir_emu::engine::open::{Addr, LANES, Micro, Modifier, NULL, POOL, PSrc, Slot, Space, Src, Width};
 use std::mem::offset_of;
-
-/// Groups of a warp.
-const GROUPS: usize = LANES / GROUP;
 
 impl Lift<'_, '_> {
     /// A load, store or atomic.

@@ -7,6 +7,7 @@
 //! the usual transfers of control ([`flow`]) are in line. All else is a call of the interpreter, one instruction each, for which the
 //! warp's state is complete.
 
+mod across;
 mod flow;
 mod group;
 mod lane;
@@ -14,6 +15,7 @@ mod memory;
 mod pure;
 mod run;
 mod scatter;
+mod sides;
 mod special;
 mod vector;
 
@@ -137,11 +139,16 @@ fn is_in_run(code: &Code, inst: &Inst, of: Threads) -> bool {
     }
 }
 
-/// Whether generated code executes an instruction without a call, if nothing is unusual.
+/// Whether generated code executes an instruction without the interpreter, if nothing is unusual.
 pub(crate) fn is_in_line(code: &Code, index: usize, of: Threads) -> bool {
+    is_in_code(code, index, of) || code.row(index) != Row::Never
+}
+
+/// Whether it does so without any call.
+pub(crate) fn is_in_code(code: &Code, index: usize, of: Threads) -> bool {
     let inst = &code.instructions()[index];
     is_in_run(code, inst, of)
-        || code.row(index) != Row::Never
+        || across::is_known(code, inst)
         || of == Threads::Kernel && Request::of(inst).is_some()
         || flow::is_usual(inst, of)
 }
@@ -256,6 +263,11 @@ impl<'c> Lift<'_, 'c> {
             let compiled = |&i: &usize| is_in_run(self.code, self.inst(i), self.of);
             let count = instructions[at..].iter().take_while(|i| compiled(i)).count();
             let index = instructions[at];
+            if at + count + 1 == instructions.len()
+                && let Some(sides) = self.sides(block)
+            {
+                self.both_sides(&instructions[at..at + count], &sides);
+            }
             if count > 0 {
                 self.run(&instructions[at..at + count], &live[at + count - 1]);
                 at += count;
@@ -363,16 +375,7 @@ impl<'c> Lift<'_, 'c> {
         let done = self.meeting();
         self.skip_if_nobody(index, done);
         self.counted();
-        let callee = self.e.load(types::I64, self.state.frame, field::ROW);
-        let argument = self.e.int(index as u32);
-        let call = self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
-        let otherwise = (self.code.row(index) == Row::Mostly).then(|| {
-            let [usual, otherwise] = [(); 2].map(|()| self.e.b.create_block());
-            let unusual = self.e.b.inst_results(call)[0];
-            self.e.branch(unusual, otherwise, usual);
-            self.e.b.switch_to_block(usual);
-            (otherwise, self.now)
-        });
+        let otherwise = if self.across(inst) { None } else { self.call_row(index) };
         if inst.guard == PSrc::TRUE && inst.quad == 15 {
             self.count(1, 1, None);
         } else {
@@ -391,6 +394,20 @@ impl<'c> Lift<'_, 'c> {
             self.e.jump(done, &counted);
         }
         self.begin(done);
+    }
+
+    /// Has kernels execute an instruction; where what is unusual begins, with what is true there, if anything may be.
+    fn call_row(&mut self, index: usize) -> Option<(Block, Now)> {
+        let callee = self.e.load(types::I64, self.state.frame, field::ROW);
+        let argument = self.e.int(index as u32);
+        let call = self.e.b.ins().call_indirect(self.callback, callee, &[self.state.frame, argument]);
+        (self.code.row(index) == Row::Mostly).then(|| {
+            let [usual, otherwise] = [(); 2].map(|()| self.e.b.create_block());
+            let unusual = self.e.b.inst_results(call)[0];
+            self.e.branch(unusual, otherwise, usual);
+            self.e.b.switch_to_block(usual);
+            (otherwise, self.now)
+        })
     }
 
     /// An instruction with a guard that no lane executes is only counted.

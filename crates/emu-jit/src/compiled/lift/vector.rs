@@ -5,10 +5,13 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Block, BlockArg, ConstantData, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use nvir_emu::engine::open::{LaneVec, Modifier};
+use nvir_emu::engine::open::{LANES, LaneVec, Modifier};
 
 /// Lanes of a group: as many as a vector of the code generator has.
 pub(super) const GROUP: usize = 4;
+
+/// Groups of a warp.
+pub(super) const GROUPS: usize = LANES / GROUP;
 
 /// Bytes of a group's part of a row.
 pub(super) const GROUP_BYTES: i64 = 4 * GROUP as i64;

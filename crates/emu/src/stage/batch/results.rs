@@ -38,7 +38,7 @@ pub struct Stream {
 }
 
 /// Results of fragments, by quad: the values of its four pixels lie side by side.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct FragmentResults {
     layout: Layout,
     quads: usize,
@@ -195,6 +195,17 @@ impl Results {
             }
             Stage::Compute => {}
         }
+    }
+
+    /// The same of a warp of fragments whose threads have so many registers, which they left as they were at the start.
+    pub(crate) fn take_ended(&mut self, context: &Context<'_>, warp: u64, gprs: u32) {
+        let (f, live) = (&mut self.fragments, context.live(warp));
+        f.quads += live.count_ones() as usize / 4;
+        let registers = usize::from(f.layout.registers);
+        f.rows.resize(f.rows.len() + registers, LaneVec::ZERO);
+        f.defined.extend((0..registers).map(|r| if r < gprs.max(1) as usize { live } else { 0 }));
+        f.live.push(live & !context.helpers(warp));
+        f.killed.push(0);
     }
 
     fn take_emitted(&mut self, context: &Context<'_>, io: &mut Io) {

@@ -6,6 +6,7 @@ use super::input::{Input, State};
 use super::layout::Layout;
 use super::results::Results;
 use crate::check::race::Watched;
+use crate::code::micro::{Flow, Micro};
 use crate::cx::{Env, Trace};
 use crate::engine::Exec;
 use crate::fault::{Fault, FaultKind, Note, Place};
@@ -189,7 +190,15 @@ fn range(
     let mut global = env.checks.global_race.then(|| Box::new(Watched::new()));
     let block = results.block.take().and_then(|b| b.reuse(env));
     let mut block = block.unwrap_or_else(|| Box::new(Block::new(env, warps.start)));
+    let ends = trace.is_none() && exec.is_none_or(|e| e.only_executes()) && ends_at_once(env);
     for warp in warps {
+        if ends && counters.steps < limit {
+            counters.steps += 1;
+            counters.threads += u64::from(context.live(warp).count_ones());
+            results.take_ended(context, warp, env.bound.launch.gprs);
+            tell(warp + 1);
+            continue;
+        }
         block.restart(env, warp);
         block.exchange_global(&mut global);
         let ran = loop {
@@ -217,6 +226,23 @@ fn range(
     counters.profile(&mut block);
     results.block = Some(block);
     Ok(counters)
+}
+
+/// Whether warps of fragments end with their first instruction and nothing watches them, as where only depths are drawn: they leave
+/// the registers that they began with.
+fn ends_at_once(env: &Env<'_>) -> bool {
+    let insts = &env.bound.insts[..];
+    let Launch { program, entry, .. } = env.bound.launch;
+    let is_watched = env.checks.init || env.checks.global_race || env.profile;
+    if is_watched || env.stage.is_none_or(|s| s.stage != Stage::Fragment) {
+        return false;
+    }
+    let mut at = program.code.index(*entry);
+    while let Some(sched) = at.filter(|&at| insts.get(at).is_some_and(|i| matches!(i.micro, Micro::Sched))) {
+        at = Some(program.code.next(sched));
+    }
+    let first = at.and_then(|at| insts.get(at));
+    first.is_some_and(|i| matches!(i.micro, Micro::Flow(Flow::Exit(_))) && i.never_falls_through() && !i.sync)
 }
 
 /// Warps on several threads; `None` if one faults, or all take more steps than they may: in order it shows which.
@@ -259,5 +285,111 @@ impl Counters {
     fn end(&mut self, warp: u64, what: Fault) {
         let key = (what.place.pc, what.other.as_ref().map(|o| o.pc), Some(what.kind));
         self.note(key, warp, Note { what, times: 1 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        AttributeBuffer, Defaults, FragmentResults, Fragments, Linkage, Plane, Quad, Sides, Slots, Triangle,
+    };
+    use super::*;
+    use crate::Program;
+    use crate::engine::{Code, Cx, Engine, Interpreter, Warp, Yield};
+    use crate::trap::Trap;
+    use nvir_isa as isa;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    /// Runs so many quads, some of whose pixels are helpers: what they leave, and the counts or the fault's kind.
+    fn run(line: &str, quads: u32, options: Options<'_>) -> (FragmentResults, Result<(u64, u64), FaultKind>) {
+        let mut header = Header::new(Stage::Fragment);
+        header.set_color_mask(0, 15);
+        // Scheduling words come before the first instruction.
+        let mut code = vec![0x0800_0000_0000_0000];
+        for line in [line, "EXIT"] {
+            let pc = code.len() as u32 * 8;
+            let m = isa::text::parse(Chip::Gk110, line, pc, &|_| None).expect(line);
+            code.push(isa::encode(Chip::Gk110, &m, pc).expect(line));
+        }
+        let program = Program::new(Chip::Gk110, &code);
+        let (memory, defaults) = (Memory::new(), Defaults::zero());
+        let mut launch = Launch::new(&program);
+        // Too few for the last component.
+        launch.gprs = 3;
+        let state = State { flat_shade: false, samples: 1, defaults: &defaults };
+        let bound = Bound::new(&launch, &header, &memory, state);
+        let mut vertices = AttributeBuffer::new(Slots::new([]).into());
+        vertices.resize(3);
+        let link = Linkage::new(&header, vertices.slots(), &defaults, Sides::One);
+        let mut fragments = Fragments::new();
+        let number = fragments.triangle(
+            &link,
+            &vertices,
+            &Triangle {
+                corners: [0, 1, 2],
+                flat: 0,
+                weights: [Plane::constant(0.0); 2],
+                depth: Plane::constant(0.5),
+                inverse_w: [1.0; 3],
+                front: true,
+                id: 0,
+                layer: 0,
+                viewport: 0,
+            },
+        );
+        (0..quads).for_each(|n| fragments.quad(Quad::new(number, [2 * n, 0], [1, 1, (n % 2) as u8, 0])));
+        let mut options = options;
+        let mut results = Results::new();
+        let ended = bound.run(&Input::Quads(&fragments), &mut results, &mut options);
+        let counts = ended.map(|s| (s.warp_instructions, s.thread_instructions)).map_err(|f| f.kind);
+        (results.fragments, counts)
+    }
+
+    /// Counts the times that warps come to it.
+    #[derive(Debug, Default)]
+    struct Counting(Arc<AtomicU32>);
+
+    impl Engine for Counting {
+        fn prepare(&self, _: &Arc<Code>) -> Option<Arc<dyn Exec>> {
+            Some(Arc::new(Counting(self.0.clone())))
+        }
+    }
+
+    impl Exec for Counting {
+        fn run(&self, _: &mut Cx<'_>, _: &mut Warp, _: u64) -> Result<Yield, Trap> {
+            self.0.fetch_add(1, Relaxed);
+            Ok(Yield::Step)
+        }
+    }
+
+    #[test]
+    fn who_looks_on_sees_fragments_that_only_end() {
+        let engine = Counting::default();
+        let watched = run("EXIT", 19, Options { engine: Some(&engine), threads: 1, ..Options::default() });
+        // Three warps, each at a scheduling word and at the end.
+        assert_eq!(engine.0.load(Relaxed), 6);
+        let alone = run("EXIT", 19, Options { engine: Some(&Interpreter), threads: 1, ..Options::default() });
+        assert_eq!(watched, alone);
+    }
+
+    #[test]
+    fn fragments_that_only_end_leave_what_they_leave_when_watched() {
+        for quads in [1, 8, 19] {
+            // A profile has every warp executed.
+            let profiled = || Options { profile: true, threads: 1, ..Options::default() };
+            let wanted = run("EXIT", quads, profiled());
+            assert_eq!(wanted.1, Ok((u64::from(quads.div_ceil(8)), u64::from(4 * quads))));
+            assert_eq!(run("EXIT", quads, Options { threads: 1, ..Options::default() }), wanted);
+            assert_eq!(run("EXIT", quads, Options { threads: 2, ..Options::default() }), wanted);
+            assert_eq!(wanted.0.defined(0, 0, 2) & wanted.0.live(0), 3);
+            assert_eq!(wanted.0.defined(0, 0, 3), 0);
+            // Others are executed.
+            let moved = run("MOV R0, 0x1", quads, Options::default());
+            assert_eq!(moved.0.color(0, 0, 0), Some(&[1; 4]));
+            let guarded = run("@P0 EXIT", quads, Options::default());
+            assert_eq!(guarded.1.map(|c| c.0), Ok(2 * u64::from(quads.div_ceil(8))));
+        }
+        let limited = Options { step_limit: 2, threads: 1, ..Options::default() };
+        assert_eq!(run("EXIT", 19, limited).1, Err(FaultKind::StepLimit));
     }
 }
