@@ -54,6 +54,10 @@ pub(crate) struct Args {
     /// Show so many commands at most
     #[arg(long, default_value_t = COMMANDS, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
     count: u64,
+    /// The first row of a target is the top one, as Vulkan and nvir's own driver have it (fixtures are shown so); else the viewport
+    /// says which row is, as OpenGL has it
+    #[arg(long)]
+    top_first: bool,
     /// What executes programs: the `interpreter`; host code, `compiled` from what runs often; or `both`, which compares them
     #[arg(long, default_value_t, value_name = "ENGINE")]
     engine: Choice,
@@ -110,7 +114,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
         count: a.count,
         pixels: a.pixel.clone(),
         engine: a.engine.engine(),
-        top_first: a.recording.as_deref().is_some_and(Fixture::has_name),
+        top_first: a.top_first || a.recording.as_deref().is_some_and(Fixture::has_name),
         version: env!("NVIR_VERSION").to_string(),
     };
     let to = a.output.clone().unwrap_or_else(|| common::with_ending(&frame.path, "html"));

@@ -35,6 +35,10 @@ pub(crate) struct Args {
     /// Of these frames, counted from 1, write one only
     #[arg(long, requires = "dump_frames", value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
     frame: Option<u64>,
+    /// In these pictures the first row of a target is the top one, as Vulkan and nvir's own driver have it; else the viewport says
+    /// which row is, as OpenGL has it
+    #[arg(long, requires = "dump_frames")]
+    top_first: bool,
     /// End with this status, not 1, if a kernel or command of a recording faults
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..), value_name = "N")]
     error_exitcode: Option<u8>,
@@ -108,6 +112,7 @@ fn one(trace: &Path, a: &Args, progress: &mut dyn FnMut(u64)) -> Result<Report, 
     let frames = a.dump_frames.as_deref().map(|folder| Frames::new(folder, trace));
     options.on_frame = frames.as_ref().map(Frames::writer);
     options.frame = a.frame;
+    options.top_first = a.top_first;
     let report = replay(BufReader::new(file), options, progress).map_err(|e| e.to_string())?;
     if let Some(frames) = frames {
         frames.written(a.frame)?;

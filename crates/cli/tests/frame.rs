@@ -34,6 +34,11 @@ fn a_page_is_written() {
         frame(&dir, &["k.trace", "--pixel", "2,2", "-o", "-"]).stdout == html,
         "the same on standard output"
     );
+    let upwards = |args: &[&str]| {
+        let out = frame(&dir, &[&["k.trace", "-o", "-"], args].concat());
+        String::from_utf8(out.stdout).expect("text").contains("\"upwards\":true")
+    };
+    assert!(upwards(&[]) && !upwards(&["--top-first"]));
     let part = frame(&dir, &["k.trace", "--first", "1", "--count", "1", "-o", "part.html"]);
     assert!(part.status.success());
     let text = std::fs::read_to_string(dir.join("part.html")).expect("the page");

@@ -383,6 +383,11 @@ fn frames_are_pictures_of_all_targets() {
         all.iter().filter(|n| n.ends_with("-depth.png")).count(),
         all.iter().filter(|n| n.ends_with("-stencil.png")).count()
     );
+    // The other way up, if the first row is the top one.
+    assert_eq!(replay(&["--dump-frames", "turned", "--top-first"]).code, Some(0));
+    let (_, _, _, turned) = png(&dir.join("turned").join(last));
+    assert!(turned.chunks(64 * 4).rev().eq(bytes.chunks(64 * 4)));
+    assert_ne!(turned, bytes);
     // One of them alone; and one that there is not.
     assert_eq!(replay(&["--dump-frames", "one", "--frame", "2"]).code, Some(0));
     let one = names(&dir.join("one"));

@@ -103,6 +103,8 @@ pub struct Options {
     pub on_frame: Option<crate::frames::OnFrame>,
     /// See `on_frame`.
     pub frame: Option<u64>,
+    /// See [`Config::top_first`].
+    pub top_first: bool,
     /// See [`Config::watch`].
     pub watch: Option<Box<dyn crate::watch::Watch>>,
     /// See [`Config::work_limit`]; `None`: the card's own.
@@ -122,6 +124,7 @@ impl Default for Options {
             log: None,
             on_frame: None,
             frame: None,
+            top_first: false,
             watch: None,
             work_limit: None,
             step_limit: None,
@@ -178,6 +181,7 @@ pub fn replay<R: BufRead>(
     let mut config = Config::new(chip);
     config.log = options.log;
     config.on_frame = options.on_frame;
+    config.top_first = options.top_first;
     config.frame = options.frame;
     config.watch = options.watch;
     config.vram_bytes = options.memory_limit;

@@ -44,6 +44,8 @@ pub struct Config {
     pub on_frame: Option<OnFrame>,
     /// The only frame that is wanted, counted from 1; `None`: all.
     pub frame: Option<u64>,
+    /// In frames the first row in memory is the top one; else that is what the viewport says.
+    pub top_first: bool,
     /// Looks on.
     pub watch: Option<Box<dyn Watch>>,
 }
@@ -64,6 +66,7 @@ impl Config {
             on_fault: None,
             on_frame: None,
             frame: None,
+            top_first: false,
             watch: None,
         }
     }
@@ -103,7 +106,7 @@ impl Gpu {
     pub fn new(config: Config, backing: Box<dyn Backing>) -> Gpu {
         let mut device = Device::new(config.chip, Launcher::new(config.launch), config.clock);
         device.log = config.log.map(Log::new);
-        device.frames = config.on_frame.map(|tell| Frames::new(tell, config.frame));
+        device.frames = config.on_frame.map(|tell| Frames::new(tell, config.frame, config.top_first));
         device.watch = config.watch.map(Watching::new);
         let recorder = config.trace.map(|to| Recorder::new(to, config.chip));
         let mut card = Card::new(

@@ -128,17 +128,22 @@ pub(crate) struct Frames {
     tell: OnFrame,
     /// The only one that is wanted.
     only: Option<u64>,
+    /// The first row is the top one, whatever the viewport says.
+    top_first: bool,
     number: u64,
     drawn: Vec<Drawn>,
 }
 
 impl Frames {
-    pub(crate) fn new(tell: OnFrame, only: Option<u64>) -> Frames {
-        Frames { tell, only, number: 0, drawn: Vec::new() }
+    pub(crate) fn new(tell: OnFrame, only: Option<u64>, top_first: bool) -> Frames {
+        Frames { tell, only, top_first, number: 0, drawn: Vec::new() }
     }
 
     /// Something is drawn into a target.
-    pub(crate) fn note(&mut self, new: Drawn) {
+    pub(crate) fn note(&mut self, mut new: Drawn) {
+        if self.top_first {
+            new.top = Top::FirstRow;
+        }
         let what = |d: &Drawn| (d.words, d.base_layer, d.format);
         match self.drawn.iter().position(|d| what(d) == what(&new)) {
             Some(known) => self.drawn[known] = new,
