@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// Show so many commands at most
     #[arg(long, default_value_t = COMMANDS, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
     count: u64,
+    /// Show each sample of multisampled targets by itself, too, not only their mean; the page gets larger
+    #[arg(long)]
+    samples: bool,
     /// The first row of a target is the top one, as Vulkan and nvir's own driver have it (fixtures are shown so); else the viewport
     /// says which row is, as OpenGL has it
     #[arg(long)]
@@ -114,6 +117,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
         count: a.count,
         pixels: a.pixel.clone(),
         engine: a.engine.engine(),
+        samples: a.samples,
         top_first: a.top_first || a.recording.as_deref().is_some_and(Fixture::has_name),
         version: env!("NVIR_VERSION").to_string(),
     };

@@ -57,6 +57,7 @@ struct Collector {
 /// The page's data without fragments, and how many of these there are.
 pub(crate) fn commands(frame: &Frame, progress: &mut dyn FnMut(u64)) -> Result<(Value, u64), String> {
     let to = Shared::<Collected>::default();
+    to.lock().pictures.with_samples = frame.samples;
     let collector = Collector { frame: frame.clone(), to: to.clone() };
     let ended = frame.replay(collector, frame.engine.clone(), progress)?;
     let mut collected = std::mem::take(&mut *to.lock());

@@ -49,6 +49,8 @@ pub struct Frame {
     pub pixels: Vec<[u32; 2]>,
     /// What executes programs where steps are not wanted; `None`: the interpreter.
     pub engine: Option<Arc<dyn Engine>>,
+    /// Each sample of targets with several has pictures of its own.
+    pub samples: bool,
     /// The first row of targets is the top one, as for the project's own driver; else a viewport that does not turn the picture
     /// over has its lowest row first, as OpenGL has it.
     pub top_first: bool,

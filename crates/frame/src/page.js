@@ -184,7 +184,7 @@ class Page {
     }
     const at = 4 * (y * pixels.width + x);
     const [r, g, b] = pixels.data.slice(at, at + 3);
-    const value = this.view.plane === "color" ? `${r} ${g} ${b}` : String(r);
+    const value = this.view.plane.startsWith("color") ? `${r} ${g} ${b}` : String(r);
     $("pixel-line").textContent = `(${x}, ${y}) ${this.view.plane} ${value} of 255${about.upwards ? ", rows from below" : ""}`;
   }
 

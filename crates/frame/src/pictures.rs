@@ -17,7 +17,7 @@ struct Followed {
     /// By number.
     layers: BTreeMap<u32, Layer>,
     /// What there is to see of it.
-    planes: Vec<&'static str>,
+    planes: Vec<String>,
     /// The command after which it was looked at last.
     seen: Option<u64>,
 }
@@ -26,6 +26,8 @@ struct Followed {
 #[derive(Default)]
 pub(crate) struct Pictures {
     all: Vec<Followed>,
+    /// Each sample has pictures of its own.
+    pub with_samples: bool,
 }
 
 /// When a patch comes.
@@ -92,8 +94,15 @@ impl Pictures {
                 }),
             };
             let (Some(rect), Some(layer)) = (rect, followed.layers.get(&number)) else { continue };
-            for picture in layer.pictures(rect) {
-                followed.planes(picture, |plane, picture| {
+            let mut pictures: Vec<(String, Picture)> =
+                layer.pictures(rect).into_iter().map(|p| (String::new(), p)).collect();
+            let samples = if self.with_samples && target.samples() > 1 { target.samples() } else { 0 };
+            for sample in 0..samples {
+                let of = layer.sample_pictures(rect, sample).into_iter();
+                pictures.extend(of.map(|p| (format!(" of sample {sample}"), p)));
+            }
+            for (of, picture) in pictures {
+                followed.planes(&of, picture, |plane, picture| {
                     patches.push(json!({
                         "target": index,
                         "layer": number,
@@ -130,13 +139,15 @@ impl Pictures {
 }
 
 impl Followed {
-    /// A picture by its planes, which are noted.
-    fn planes(&mut self, picture: Picture, mut each: impl FnMut(&'static str, Picture)) {
-        for (name, picture) in planes(picture, self.planes.contains(&"alpha")) {
+    /// A picture, maybe of a sample, by its planes, which are noted.
+    fn planes(&mut self, of: &str, picture: Picture, mut each: impl FnMut(&str, Picture)) {
+        let has_alpha = self.planes.contains(&format!("alpha{of}"));
+        for (name, picture) in planes(picture, has_alpha) {
+            let name = format!("{name}{of}");
             if !self.planes.contains(&name) {
-                self.planes.push(name);
+                self.planes.push(name.clone());
             }
-            each(name, picture);
+            each(&name, picture);
         }
     }
 }

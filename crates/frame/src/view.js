@@ -60,7 +60,7 @@ class View {
     if (!kept || kept.count > wanted.length) {
       const canvas = new OffscreenCanvas(width, height);
       const context = canvas.getContext("2d", { willReadFrequently: true });
-      context.fillStyle = this.plane === "alpha" ? "#fff" : "#000";
+      context.fillStyle = this.plane.startsWith("alpha") ? "#fff" : "#000";
       context.fillRect(0, 0, width, height);
       kept = { canvas, context, count: 0 };
       this.kept.set(key + after, kept);
@@ -129,13 +129,13 @@ class View {
     for (let i = 0; i < pixels.data.length; i++) {
       if (i % 4 === 3) continue;
       // What was cleared to the farthest depth says nothing.
-      if (this.plane === "depth" && pixels.data[i] === 255) continue;
+      if (this.plane.startsWith("depth") && pixels.data[i] === 255) continue;
       low = Math.min(low, pixels.data[i]);
       high = Math.max(high, pixels.data[i]);
     }
     const by = high > low ? 230 / (high - low) : 1;
     for (let i = 0; i < pixels.data.length; i++) {
-      if (i % 4 === 3 || this.plane === "depth" && pixels.data[i] === 255) continue;
+      if (i % 4 === 3 || this.plane.startsWith("depth") && pixels.data[i] === 255) continue;
       pixels.data[i] = (pixels.data[i] - low) * by;
     }
   }

@@ -168,6 +168,43 @@ fn what_programs_read_is_the_same_on_three_chips() {
 }
 
 #[test]
+fn samples_have_pictures_whose_mean_is_the_targets() {
+    for chip in ["c0", "e4", "f0"] {
+        let mut f = frame(scene(&format!("samples.{chip}.trace")));
+        f.samples = true;
+        let page = data(&f);
+        let targets = all(&page["targets"]);
+        let (mut seen, mut apart) = (0, 0);
+        for command in all(&page["commands"]) {
+            let patches = all(&command["patches"]);
+            for p in patches.iter().filter(|p| p["plane"] == "color") {
+                let samples = targets[p["target"].as_u64().expect("a number") as usize]["samples"].as_u64();
+                let samples = samples.expect("a number");
+                if samples == 1 {
+                    continue;
+                }
+                let same = |q: &Value, n: u64| {
+                    q["plane"] == format!("color of sample {n}")
+                        && ["target", "layer", "before", "at"].iter().all(|k| q[k] == p[k])
+                };
+                let of = |n| rgb(&decoded(&patches.iter().find(|q| same(q, n)).expect("a sample's")["png"]));
+                let each: Vec<_> = (0..samples).map(of).collect();
+                for (n, mean) in rgb(&decoded(&p["png"])).into_iter().enumerate() {
+                    for (c, mean) in mean.into_iter().enumerate() {
+                        let sum: u32 = each.iter().map(|s| u32::from(s[n][c])).sum();
+                        let exact = f64::from(sum) / samples as f64;
+                        assert!((exact - f64::from(mean)).abs() <= 1.0, "{chip}: {exact} {mean}");
+                    }
+                    apart += u32::from(each.iter().any(|s| s[n] != each[0][n]));
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 5 && apart > 10, "{chip}: {seen}, {apart}");
+    }
+}
+
+#[test]
 fn a_texture_that_changes_is_shown_as_it_was() {
     // Each draw reads what the one before it has drawn: the same memory, other pictures.
     let page = data(&frame(scene("blits.f0.trace")));

@@ -7,6 +7,7 @@ use crate::image::texels::Surface;
 use nvir_base::tiling::{GOB_WIDTH, byte_in_gob};
 use nvir_hw::format::color::Color;
 use nvir_hw::samples::SAMPLE_POSITIONS;
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -135,14 +136,27 @@ impl Layer {
         }
     }
 
-    /// What there is to see of a rectangle, row by row as in memory: `color`, or `depth` and `stencil`.
-    pub fn pictures(&self, [x0, y0, x1, y1]: [u32; 4]) -> Vec<Picture> {
+    /// What there is to see of a rectangle, row by row as in memory: `color`, of samples the mean; or `depth` and `stencil`, of samples
+    /// the first.
+    pub fn pictures(&self, rect: [u32; 4]) -> Vec<Picture> {
+        self.named(rect, self.pixels(rect, Top::FirstRow, 0..self.samples()))
+    }
+
+    /// The same of one sample.
+    pub fn sample_pictures(&self, rect: [u32; 4], sample: u32) -> Vec<Picture> {
+        self.named(rect, self.pixels(rect, Top::FirstRow, sample..sample + 1))
+    }
+
+    fn named(&self, [x0, y0, x1, y1]: [u32; 4], pixels: Vec<(&'static str, Pixels)>) -> Vec<Picture> {
         let (width, height) = (x1 - x0, y1 - y0);
-        let pixels = self.pixels([x0, y0, x1, y1], Top::FirstRow);
-        pixels
-            .into_iter()
-            .map(|(what, pixels)| Picture { name: what.into(), width, height, pixels })
-            .collect()
+        let named =
+            pixels.into_iter().map(|(what, pixels)| Picture { name: what.into(), width, height, pixels });
+        named.collect()
+    }
+
+    /// Samples of a pixel.
+    pub(super) fn samples(&self) -> u32 {
+        1 << (self.grid.0 + self.grid.1)
     }
 
     #[inline]
@@ -161,17 +175,22 @@ impl Layer {
         }
     }
 
-    /// What there is to see of a rectangle.
-    pub(super) fn pixels(&self, rect: [u32; 4], top: Top) -> Vec<(&'static str, Pixels)> {
+    /// What there is to see of a rectangle: the mean of some samples, or the first of them.
+    pub(super) fn pixels(
+        &self,
+        rect: [u32; 4],
+        top: Top,
+        samples: Range<u32>,
+    ) -> Vec<(&'static str, Pixels)> {
         match self.format {
             // Stored values are shown, which screens take for sRGB.
             TargetFormat::Color(color) => {
                 let format = SurfaceFormat::from(Color { srgb: false, ..color });
-                let pixels = each(rect, top, |x, y| self.color(&format, x, y));
+                let pixels = each(rect, top, |x, y| self.color(&format, x, y, samples.clone()));
                 vec![("color", Pixels::Rgba8(pixels))]
             }
             TargetFormat::Zeta(zeta) => {
-                let value = |x, y| zeta_values(zeta, self.texel(x, y, 0));
+                let value = |x, y| zeta_values(zeta, self.texel(x, y, samples.start));
                 let depth = |x, y| (value(x, y).0.clamp(0.0, 1.0) * 65535.0 + 0.5) as u16;
                 let mut all = vec![("depth", Pixels::Gray16(each(rect, top, depth)))];
                 if value(rect[0], rect[1]).1.is_some() {
@@ -184,18 +203,17 @@ impl Layer {
     }
 
     /// A pixel's colour in eight bits.
-    fn color(&self, format: &SurfaceFormat, x: u32, y: u32) -> [u8; 4] {
+    fn color(&self, format: &SurfaceFormat, x: u32, y: u32, samples: Range<u32>) -> [u8; 4] {
         let sample = |n: u32| format.unpack(self.texel(x, y, n));
         if format.is_integer() {
             let top = if format.is_signed() { i32::MAX as u32 } else { u32::MAX };
-            return sample(0).map(|v| if v > top { 0 } else { v.min(255) as u8 });
+            return sample(samples.start).map(|v| if v > top { 0 } else { v.min(255) as u8 });
         }
-        let samples = 1 << (self.grid.0 + self.grid.1);
-        let mut sum = [0f32; 4];
-        for n in 0..samples {
+        let (mut sum, count) = ([0f32; 4], samples.len());
+        for n in samples {
             sum.iter_mut().zip(sample(n)).for_each(|(s, v)| *s += f32::from_bits(v).clamp(0.0, 1.0));
         }
-        sum.map(|s| (s / samples as f32 * 255.0 + 0.5) as u8)
+        sum.map(|s| (s / count as f32 * 255.0 + 0.5) as u8)
     }
 }
 

@@ -203,17 +203,15 @@ impl Drawn {
     /// The pictures of all layers that lie in memory.
     fn pictures(&self, number: u32, memory: &Memory) -> Vec<Picture> {
         let several = self.words.layers > 1;
-        let pictures = self.layers(memory).flat_map(|layer| {
-            let suffix = if several { format!("-layer{}", layer.number) } else { String::new() };
-            let whole = [0, 0, layer.size[0], layer.size[1]];
-            let [width, height] = layer.size;
-            layer.pixels(whole, self.top).into_iter().map(move |(what, pixels)| Picture {
-                name: format!("{number}-{what}{suffix}"),
-                width,
-                height,
-                pixels,
-            })
-        });
+        let pictures =
+            self.layers(memory).flat_map(|layer| {
+                let suffix = if several { format!("-layer{}", layer.number) } else { String::new() };
+                let whole = [0, 0, layer.size[0], layer.size[1]];
+                let [width, height] = layer.size;
+                layer.pixels(whole, self.top, 0..layer.samples()).into_iter().map(move |(what, pixels)| {
+                    Picture { name: format!("{number}-{what}{suffix}"), width, height, pixels }
+                })
+            });
         pictures.collect()
     }
 }
