@@ -84,9 +84,9 @@ impl Layer {
             let inner = |(first, last): (u32, u32), at: u32| first < at && at < last;
             if inner(ends_x, column) && inner(ends_y, row) {
                 // It is inside of what the edges say, unless these have changed behind the last pixels only.
-                let at = [column * bytes / self.bytes >> gx, row * tile_rows >> gy];
-                let end = [(column + 1) * bytes / self.bytes >> gx, (row + 1) * tile_rows >> gy];
-                extend(&mut changed, [at[0], at[1], end[0], end[1]]);
+                let place = |[x, y]: [u32; 2]| [(x * bytes / self.bytes) >> gx, (y * tile_rows) >> gy];
+                let ([x0, y0], [x1, y1]) = (place(tile), place([column + 1, row + 1]));
+                extend(&mut changed, [x0, y0, x1, y1]);
                 let (old, new) = self.tile(surface, tile);
                 old.iter_mut().zip(new).for_each(|(old, new)| *old = new.load(Relaxed));
             } else {
