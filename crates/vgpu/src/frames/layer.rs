@@ -206,8 +206,7 @@ impl Layer {
     fn color(&self, format: &SurfaceFormat, x: u32, y: u32, samples: Range<u32>) -> [u8; 4] {
         let sample = |n: u32| format.unpack(self.texel(x, y, n));
         if format.is_integer() {
-            let top = if format.is_signed() { i32::MAX as u32 } else { u32::MAX };
-            return sample(samples.start).map(|v| if v > top { 0 } else { v.min(255) as u8 });
+            return sample(samples.start).map(|v| byte_of_integer(v, format.is_signed()));
         }
         let (mut sum, count) = ([0f32; 4], samples.len());
         for n in samples {
@@ -217,8 +216,14 @@ impl Layer {
     }
 }
 
+/// An integer as pictures show it: from 0 to 255.
+pub(crate) fn byte_of_integer(v: u32, is_signed: bool) -> u8 {
+    let top = if is_signed { i32::MAX as u32 } else { u32::MAX };
+    if v > top { 0 } else { v.min(255) as u8 }
+}
+
 /// Makes a rectangle reach over another.
-fn extend(rect: &mut Option<[u32; 4]>, [x0, y0, x1, y1]: [u32; 4]) {
+pub(crate) fn extend(rect: &mut Option<[u32; 4]>, [x0, y0, x1, y1]: [u32; 4]) {
     let [a0, b0, a1, b1] = rect.unwrap_or([x0, y0, x1, y1]);
     *rect = Some([a0.min(x0), b0.min(y0), a1.max(x1), b1.max(y1)]);
 }

@@ -6,6 +6,7 @@
 mod layer;
 
 pub use layer::Layer;
+pub(crate) use layer::{byte_of_integer, extend};
 
 use crate::Memory;
 use crate::image::surface::Words;

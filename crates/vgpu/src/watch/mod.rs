@@ -8,7 +8,7 @@ mod reads;
 
 use crate::Memory;
 use crate::device::{MethodLocation, WriteKind, Written};
-use crate::frames::Drawn;
+use crate::frames::{Drawn, extend};
 use crate::registers::Registers;
 use nvir_base::stage::Stage;
 use nvir_emu::Program;
@@ -257,35 +257,31 @@ pub(crate) struct Watching {
     /// The targets of the command that executes.
     targets: Vec<Target>,
     /// Where its fragments lie.
-    touched: [u32; 4],
+    touched: Option<[u32; 4]>,
 }
 
 impl Watching {
     pub(crate) fn new(who: Box<dyn Watch>) -> Watching {
-        Watching { who, wanted: Wanted::Nothing, commands: 0, targets: Vec::new(), touched: [0; 4] }
+        Watching { who, wanted: Wanted::Nothing, commands: 0, targets: Vec::new(), touched: None }
     }
 
     /// A command begins.
     pub(crate) fn begin(&mut self, moment: Moment<'_>, what: What, targets: Vec<Drawn>) {
         self.targets = targets.into_iter().map(Target).collect();
         self.wanted = Wanted::Nothing;
-        self.touched = [0; 4];
+        self.touched = None;
         let seen = moment.seen(self.commands, what, &self.targets, Vec::new());
         self.wanted = self.who.begin(&seen);
     }
 
     /// Fragments lie in a rectangle.
-    pub(crate) fn touch(&mut self, [x0, y0, x1, y1]: [u32; 4]) {
-        let [a0, b0, a1, b1] = self.touched;
-        self.touched = match a1 {
-            0 => [x0, y0, x1, y1],
-            _ => [a0.min(x0), b0.min(y0), a1.max(x1), b1.max(y1)],
-        };
+    pub(crate) fn touch(&mut self, rect: [u32; 4]) {
+        extend(&mut self.touched, rect);
     }
 
     /// Where fragments of the command lie.
     pub(crate) fn touched(&self) -> [u32; 4] {
-        self.touched
+        self.touched.unwrap_or_default()
     }
 
     /// The command that began last has ended.

@@ -1,7 +1,7 @@
 //! What the programs of a command read: constant banks that are bound, textures and samplers that lookups have asked for.
 
 use crate::Memory;
-use crate::frames::{Picture, Pixels};
+use crate::frames::{Picture, Pixels, byte_of_integer};
 use crate::image::texture::{format, tic, tsc};
 use crate::shader::Bank;
 use nvir_base::Chip;
@@ -222,8 +222,7 @@ impl TextureHeader {
     fn color(&self, channels: Channels) -> [u8; 4] {
         let signed = matches!(format::kind(&self.entry), Some(nvir_base::format::Kind::Sint));
         channels.map(|v| match self.texture.texels.integer() {
-            true if signed && v > i32::MAX as u32 => 0,
-            true => v.min(255) as u8,
+            true => byte_of_integer(v, signed),
             false => (f32::from_bits(v).clamp(0.0, 1.0) * 255.0).round() as u8,
         })
     }
