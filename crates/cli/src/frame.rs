@@ -34,6 +34,7 @@ Examples:
   nvir frame frame.trace                            writes frame.html
   nvir frame frame.trace --serve                    pixels and steps when they are clicked
   nvir frame frame.trace --pixel 120,80             with the steps of what touched this pixel
+  nvir frame frame.trace --profile                  cycles of each program and instruction
   nvir frame big.trace --first 4000 --count 500     a part of a long recording
   nvir frame scenes/cube.toml -t gk104              a scene, or any fixture that the driver runs
   nvir frame -o cube.html -- ./client               records a program on the virtual GPU first")]
@@ -57,6 +58,9 @@ pub(crate) struct Args {
     /// Show each sample of multisampled targets by itself, too, not only their mean; the page gets larger
     #[arg(long)]
     samples: bool,
+    /// Count issues and estimated cycles of each instruction, by draw and launch; they stand beside the programs' code
+    #[arg(long, conflicts_with = "engine")]
+    profile: bool,
     /// The first row of a target is the top one, as Vulkan and nvir's own driver have it (fixtures are shown so); else the viewport
     /// says which row is, as OpenGL has it
     #[arg(long)]
@@ -117,6 +121,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
         count: a.count,
         pixels: a.pixel.clone(),
         engine: a.engine.engine(),
+        profile: a.profile,
         samples: a.samples,
         top_first: a.top_first || a.recording.as_deref().is_some_and(Fixture::has_name),
         version: env!("NVIR_VERSION").to_string(),

@@ -4,9 +4,11 @@ use crate::pictures::{Pictures, When, words};
 use crate::reads::Contents;
 use crate::{Frame, Shared, names};
 use nvir_base::stage::{Stage, attribute};
-use nvir_emu::Program;
 use nvir_emu::stage::batch::AttributeBuffer;
+use nvir_emu::{Profile, Program};
 use nvir_hw::method;
+use nvir_vgpu::replay::Options;
+use nvir_vgpu::shader::estimated_cycles;
 use nvir_vgpu::watch::{Done, Ran, Seen, Vertices, Wanted, Watch, What};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -59,7 +61,8 @@ pub(crate) fn commands(frame: &Frame, progress: &mut dyn FnMut(u64)) -> Result<(
     let to = Shared::<Collected>::default();
     to.lock().pictures.with_samples = frame.samples;
     let collector = Collector { frame: frame.clone(), to: to.clone() };
-    let ended = frame.replay(collector, frame.engine.clone(), progress)?;
+    let options = Options { profile: frame.profile, ..frame.options() };
+    let ended = frame.replay(collector, options, progress)?;
     let mut collected = std::mem::take(&mut *to.lock());
     let [textures, constants] = collected.contents.lists();
     let name = frame.path.file_name().unwrap_or_default().to_string_lossy();
@@ -150,6 +153,7 @@ impl Collected {
                 "stage": ran.stage.name(),
                 "program": self.programs.number(ran),
                 "instructions": ran.instructions,
+                "profile": ran.profile.as_ref().map(|p| counted(&ran.program, p)),
                 "reads": self.contents.json(ran, seen.memory),
             })
         });
@@ -267,6 +271,13 @@ impl Programs for Vec<Listed> {
             self.len() - 1
         })
     }
+}
+
+/// By instruction: its address, how often warps issued it, threads that executed it, estimated cycles.
+fn counted(program: &Program, profile: &Profile) -> Value {
+    let cycles = estimated_cycles(program, profile);
+    let rows = profile.by_pc.iter().map(|(pc, p)| json!([pc, p.issues, p.threads, cycles[pc]]));
+    Value::Array(rows.collect())
 }
 
 impl Listed {

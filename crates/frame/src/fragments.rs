@@ -41,7 +41,7 @@ pub(crate) fn all(frame: &Frame, fragments: u64) -> Result<Value, String> {
         return Ok(json!(format!("{fragments} fragments are too many for the page")));
     }
     let to = Shared::<Gathered>::default();
-    frame.replay(Gatherer { frame: frame.clone(), to: to.clone() }, frame.engine.clone(), &mut |_| {})?;
+    frame.replay(Gatherer { frame: frame.clone(), to: to.clone() }, frame.options(), &mut |_| {})?;
     let gathered = std::mem::take(&mut *to.lock());
     if gathered.words > MAX_WORDS {
         return Ok(json!("all values of all fragments are too many for the page"));

@@ -49,6 +49,8 @@ pub struct Frame {
     pub pixels: Vec<[u32; 2]>,
     /// What executes programs where steps are not wanted; `None`: the interpreter.
     pub engine: Option<Arc<dyn Engine>>,
+    /// Programs show how often each instruction was issued, and estimated cycles; the interpreter executes them.
+    pub profile: bool,
     /// Each sample of targets with several has pictures of its own.
     pub samples: bool,
     /// The first row of targets is the top one, as for the project's own driver; else a viewport that does not turn the picture
@@ -91,15 +93,20 @@ impl Frame {
         command >= self.first && command - self.first < self.count
     }
 
+    /// How it is replayed where nothing else is wanted.
+    fn options(&self) -> replay::Options {
+        replay::Options { engine: self.engine.clone(), ..replay::Options::default() }
+    }
+
     /// Replays the recording before a watch. What ended it early, if anything did.
     fn replay(
         &self,
         watch: impl Watch + 'static,
-        engine: Option<Arc<dyn Engine>>,
+        options: replay::Options,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<String>, String> {
         let file = open(&self.path)?;
-        let options = replay::Options { watch: Some(Box::new(watch)), engine, ..replay::Options::default() };
+        let options = replay::Options { watch: Some(Box::new(watch)), ..options };
         let report = replay(BufReader::new(file), options, progress).map_err(|e| e.to_string())?;
         Ok(match (&report.fault, report.wrong) {
             (Some((submission, fault)), _) => Some(format!("submission {submission}: {fault}")),

@@ -31,7 +31,8 @@ function countsTable(command) {
   const rows = [["submission", String(command.submission)], ["method", `${command.method} at ${command.address}`]];
   for (const [name, value] of command.counts) if (value) rows.push([name, value.toLocaleString("en")]);
   for (const p of command.programs) {
-    rows.push([`${p.stage} program`, `${p.instructions.toLocaleString("en")} instructions of threads, at ${data.programs[p.program].address}`]);
+    const cycles = p.profile ? `, ${cyclesOf(p).toLocaleString("en")} estimated cycles` : "";
+    rows.push([`${p.stage} program`, `${p.instructions.toLocaleString("en")} instructions of threads${cycles}, at ${data.programs[p.program].address}`]);
   }
   return tableOf(null, rows);
 }
@@ -172,9 +173,30 @@ function programsPanel(command) {
   if (!command.programs.length) return [note("No program ran.")];
   return command.programs.flatMap((p) => {
     const program = data.programs[p.program];
-    const lines = program.lines.map(([pc, text]) => `${pc.toString(16).padStart(4, "0")}  ${text}`);
-    return [make("h3", "", `${p.stage} program at ${program.address}, ${lines.length} instructions`), make("pre", "", lines.join("\n"))];
+    const at = (pc) => pc.toString(16).padStart(4, "0");
+    const head = make("h3", "", `${p.stage} program at ${program.address}, ${program.lines.length} instructions`);
+    if (!p.profile) return [head, make("pre", "", program.lines.map(([pc, text]) => `${at(pc)}  ${text}`).join("\n"))];
+    const counts = new Map(p.profile.map(([pc, ...counts]) => [pc, counts]));
+    const all = cyclesOf(p);
+    const rows = program.lines.map(([pc, text]) => {
+      const [issues, threads, cycles] = counts.get(pc) || [0, 0, 0];
+      const share = make("td", "num", all ? `${(100 * cycles / all).toFixed(1)} %` : "");
+      return make("tr", cycles ? "" : "idle", ...[cycles, issues, threads].map(counted), share, make("td", "code", `${at(pc)}  ${text}`));
+    });
+    const heads = ["cycles", "issues", "threads", "share"].map((name) => make("th", "num", name));
+    const table = tableOf([...heads, "instruction"], rows);
+    return [head, note(`${all.toLocaleString("en")} estimated cycles, all warps one after the other.`), table];
   });
+}
+
+// A cell with a number.
+function counted(number) {
+  return make("td", "num", number.toLocaleString("en"));
+}
+
+// Estimated cycles of a program that was profiled.
+function cyclesOf(program) {
+  return program.profile.reduce((sum, [, , , cycles]) => sum + cycles, 0);
 }
 
 // The fragments of a pixel in order.

@@ -38,7 +38,7 @@ impl Watch for Finder {
 
 fn found(frame: &Frame, at: [u32; 2]) -> Result<Vec<(u64, Fragment)>, String> {
     let to = Shared::<Found>::default();
-    frame.replay(Finder { frame: frame.clone(), at, to: to.clone() }, frame.engine.clone(), &mut |_| {})?;
+    frame.replay(Finder { frame: frame.clone(), at, to: to.clone() }, frame.options(), &mut |_| {})?;
     Ok(std::mem::take(&mut *to.lock()).fragments)
 }
 

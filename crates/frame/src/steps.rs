@@ -5,6 +5,7 @@ use nvir_base::stage::Stage;
 use nvir_emu::engine::steps::Recorder;
 use nvir_emu::engine::{Code, Cx, Engine, Exec, SingleSteps, Trap, Warp, Yield};
 use nvir_emu::{FaultKind, Program};
+use nvir_vgpu::replay::Options;
 use nvir_vgpu::watch::{Done, Seen, Thread, Wanted, Watch};
 use serde_json::Value;
 use std::fmt;
@@ -110,7 +111,8 @@ impl Exec for Stepping {
 pub(crate) fn of(frame: &Frame, which: Which) -> Result<Value, String> {
     let follower = Follower { which: Arc::new(which), state: Shared::default() };
     let lane = follower.which.thread.lane as usize;
-    frame.replay(follower.clone(), Some(Arc::new(follower.clone())), &mut |_| {})?;
+    let options = Options { engine: Some(Arc::new(follower.clone())), ..Options::default() };
+    frame.replay(follower.clone(), options, &mut |_| {})?;
     let mut state = follower.state.lock();
     let Some(program) = state.program.take() else {
         return Err("there is no such thread".into());

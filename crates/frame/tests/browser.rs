@@ -143,3 +143,22 @@ fn what_is_served_finds_pixels_and_steps() {
     let answer = t.eval("fetch('pixel?x=a&y=1').then((r) => r.text().then((t) => r.status + ' ' + t))");
     assert_eq!(answer, json!("422 `x`: \"a\" is not a number"));
 }
+
+#[test]
+fn a_profile_stands_beside_the_code() {
+    let Some(program) = chromium() else { return };
+    let dir = folder("profile");
+    let data =
+        Frame { profile: true, ..frame(scene("blending.f0.trace")) }.data(&mut |_| {}).expect("a page");
+    let commands = data["commands"].as_array().expect("commands");
+    let at = commands.iter().position(|c| c["programs"] != json!([])).expect("a draw");
+    let rows = commands[at]["programs"][0]["profile"].as_array().expect("rows");
+    let cycles: u64 = rows.iter().map(|r| r[3].as_u64().expect("a number")).sum();
+    std::fs::write(dir.join("page.html"), Frame::page(&data)).expect("written");
+    let address = format!("file://{}/page.html#command={at}&tab=programs", dir.display());
+    let mut t = Tab::open(&program, &dir, &address);
+    t.wait_for("document.querySelectorAll('#panel td.code').length > 0");
+    t.picture("frame-profile");
+    let shown = "[...document.querySelectorAll('#panel table')[0].rows].slice(1).map(r => Number(r.cells[0].textContent.replaceAll(',', '')))";
+    assert_eq!(t.number(&format!("{shown}.reduce((a, b) => a + b)")) as u64, cycles);
+}

@@ -42,6 +42,30 @@ fn rgb(bytes: &[u8]) -> Vec<[u8; 3]> {
 }
 
 #[test]
+fn profiles_count_what_programs_executed() {
+    for path in scenes() {
+        let plain = data(&frame(&path));
+        let mut profiled = data(&Frame { profile: true, ..frame(&path) });
+        let what = path.display();
+        let mut ran = 0;
+        for command in profiled["commands"].as_array_mut().expect("commands") {
+            for program in command["programs"].as_array_mut().expect("programs") {
+                let rows = program["profile"].take();
+                let sum =
+                    |column: usize| all(&rows).iter().map(|r| r[column].as_u64().expect("a number")).sum();
+                let [issues, threads, cycles]: [u64; 3] = [1, 2, 3].map(sum);
+                assert_eq!(program["instructions"], threads, "{what}");
+                assert!(issues <= threads && threads <= 32 * issues && issues <= cycles, "{what}");
+                ran += 1;
+            }
+        }
+        // Nothing else of the page is another.
+        assert_eq!(plain, profiled, "{what}");
+        assert!(ran > 0 || all(&plain["programs"]).is_empty(), "{what}");
+    }
+}
+
+#[test]
 fn fragments_are_as_many_as_are_counted() {
     for path in scenes() {
         let data = data(&frame(&path));

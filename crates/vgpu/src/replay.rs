@@ -115,6 +115,8 @@ pub struct Options {
     pub memory_limit: u64,
     /// What executes programs; `None`: the interpreter.
     pub engine: Option<Arc<dyn nvir_emu::engine::Engine>>,
+    /// See [`crate::shader::Options::profile`].
+    pub profile: bool,
 }
 
 impl Default for Options {
@@ -130,6 +132,7 @@ impl Default for Options {
             step_limit: None,
             memory_limit: 16 << 30,
             engine: None,
+            profile: false,
         }
     }
 }
@@ -188,6 +191,7 @@ pub fn replay<R: BufRead>(
     config.gart_bytes = options.memory_limit;
     config.work_limit = options.work_limit.unwrap_or(config.work_limit);
     config.launch.engine = options.engine;
+    config.launch.profile = options.profile;
     config.launch.step_limit = options.step_limit.unwrap_or(config.launch.step_limit);
     let found: Arc<Mutex<Vec<nvir_emu::Note>>> = Arc::default();
     let to = found.clone();

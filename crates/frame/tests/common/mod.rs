@@ -24,6 +24,7 @@ pub(crate) fn frame(path: impl Into<PathBuf>) -> Frame {
         count: COMMANDS,
         pixels: Vec::new(),
         engine: None,
+        profile: false,
         samples: false,
         top_first: false,
         version: "1".into(),

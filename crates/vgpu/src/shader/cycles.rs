@@ -3,21 +3,25 @@
 use super::KernelProfile;
 use nvir_asm::check::Schedule;
 use nvir_asm::issue;
-use nvir_emu::{PcProfile, Program};
+use nvir_emu::{PcProfile, Profile, Program};
 use nvir_isa::MInst;
 use nvir_isa::effects::Touched;
 use nvir_isa::fetch;
 use std::collections::{BTreeMap, HashMap};
 
 impl KernelProfile {
-    /// Estimated cycles by code address, of all warps one after the other; none if launches are not profiled. A card runs
-    /// several warps at once, so it takes less: what one waits for, another one uses.
+    /// [`estimated_cycles`]; none if launches are not profiled.
     pub fn cycles(&self) -> BTreeMap<u32, u64> {
-        let Some(profile) = &self.profile else { return BTreeMap::new() };
-        let gaps = gaps(&self.program);
-        let of = |(pc, p): (&u32, &PcProfile)| (*pc, cost(p, gaps.get(pc).copied().unwrap_or(1)));
-        profile.by_pc.iter().map(of).collect()
+        self.profile.as_ref().map_or(BTreeMap::new(), |p| estimated_cycles(&self.program, p))
     }
+}
+
+/// Estimated cycles of a program by code address, of all warps one after the other. A card runs several warps at once, so it takes
+/// less: what one waits for, another one uses.
+pub fn estimated_cycles(program: &Program, profile: &Profile) -> BTreeMap<u32, u64> {
+    let gaps = gaps(program);
+    let of = |(pc, p): (&u32, &PcProfile)| (*pc, cost(p, gaps.get(pc).copied().unwrap_or(1)));
+    profile.by_pc.iter().map(of).collect()
 }
 
 /// Cycles of one instruction: every issue, and every further pass that its accesses take.

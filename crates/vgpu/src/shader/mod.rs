@@ -9,12 +9,13 @@ mod tables;
 
 pub(crate) use bindings::bind_banks;
 pub use bindings::{Bank, Bindings};
+pub use cycles::estimated_cycles;
 pub use report::{DrawProfile, DrawProfiles, Failure, Kernel, KernelProfile, OnKernel};
 pub(crate) use tables::Tables;
 
 use crate::Memory;
 use nvir_base::Chip;
-use nvir_emu::{self as emu, Checks, CodeCache, Fault, FaultKind, Launch, Note, Program, Stats};
+use nvir_emu::{self as emu, Checks, CodeCache, Fault, FaultKind, Launch, Note, Profile, Program, Stats};
 use report::Kernels;
 use std::fmt;
 use std::sync::Arc;
@@ -242,6 +243,11 @@ impl Launcher {
         self.options.threads = 1;
         self.kernels = Kernels::default();
         self.draws = DrawProfiles::default();
+    }
+
+    /// What a program was profiled to do since it was last asked here, which is from then on no part of [`Launcher::profile`].
+    pub(crate) fn take_profile(&mut self, program: &Program) -> Option<Profile> {
+        self.kernels.take_profile(program)
     }
 
     /// What kernels did so far, in the order of their first launches.

@@ -233,6 +233,11 @@ impl Kernels {
         }
     }
 
+    pub(super) fn take_profile(&mut self, program: &Program) -> Option<Profile> {
+        let at = *self.index.get(&(std::ptr::from_ref(program) as usize))?;
+        self.all[at].profile.take()
+    }
+
     pub(super) fn profile(&self) -> &[KernelProfile] {
         &self.all
     }

@@ -11,8 +11,8 @@ use crate::device::{MethodLocation, WriteKind, Written};
 use crate::frames::{Drawn, extend};
 use crate::registers::Registers;
 use nvir_base::stage::Stage;
-use nvir_emu::Program;
 use nvir_emu::stage::batch::AttributeBuffer;
+use nvir_emu::{Profile, Program};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -153,6 +153,8 @@ pub struct Ran {
     pub program: Arc<Program>,
     /// Instructions that threads have executed for the command.
     pub instructions: u64,
+    /// What its instructions were counted to do for the command, if launches are profiled.
+    pub profile: Option<Profile>,
     /// What it has read.
     pub reads: Reads,
 }

@@ -215,8 +215,9 @@ fn run(
     let counts = launcher.run(program, (address, blocks), |how| emu::run(&launch, memory, how))?;
     if let Some(ran) = ran {
         let reads = tables.asked().with_banks(&request.banks);
-        let (program, instructions) = (program.clone(), counts.threads);
-        ran.push(Ran { stage: Stage::Compute, address, entry, program, instructions, reads });
+        let (instructions, profile) = (counts.threads, launcher.take_profile(program));
+        let program = program.clone();
+        ran.push(Ran { stage: Stage::Compute, address, entry, program, instructions, profile, reads });
     }
     Ok(Report {
         warp_instructions: counts.warps,

@@ -215,12 +215,14 @@ impl ThreeD {
             ("geometry invocations", self.counters.geometry_invocations - before.geometry_invocations),
             ("fragments", done.fragment_invocations),
         ];
+        let launcher = &mut device.launcher;
         let programs = self.pipeline.programs().map(|p| Ran {
             stage: p.slot.stage(),
             address: p.address,
             entry: p.entry,
             program: p.code.clone(),
             instructions: done.instructions[p.slot.binding()],
+            profile: launcher.take_profile(&p.code),
             reads: self.pipeline.reads(p.slot).with_banks(&self.state.bindings[p.slot.binding()].banks),
         });
         let programs: Vec<Ran> = programs.filter(|p| p.instructions > 0).collect();
