@@ -181,7 +181,7 @@ function programsPanel(command) {
     const rows = program.lines.map(([pc, text]) => {
       const [issues, threads, cycles] = counts.get(pc) || [0, 0, 0];
       const share = make("td", "num", all ? `${(100 * cycles / all).toFixed(1)} %` : "");
-      return make("tr", cycles ? "" : "idle", ...[cycles, issues, threads].map(counted), share, make("td", "code", `${at(pc)}  ${text}`));
+      return make("tr", issues ? "" : "idle", ...[cycles, issues, threads].map(counted), share, make("td", "code", `${at(pc)}  ${text}`));
     });
     const heads = ["cycles", "issues", "threads", "share"].map((name) => make("th", "num", name));
     const table = tableOf([...heads, "instruction"], rows);

@@ -7,6 +7,7 @@ use crate::image::texels::Surface;
 use nvir_base::tiling::{GOB_WIDTH, byte_in_gob};
 use nvir_hw::format::color::Color;
 use nvir_hw::samples::SAMPLE_POSITIONS;
+use nvir_simd::Processor;
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,6 +15,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Words of a tile: of a gob, or of a part of a row where rows follow each other.
 const TILE_WORDS: usize = 128;
 const TILE_BYTES: u32 = 4 * TILE_WORDS as u32;
+
+/// Words that are compared at once.
+const ROW: usize = 32;
 
 /// What a layer of a target holds.
 #[derive(Clone, Debug)]
@@ -27,7 +31,7 @@ pub struct Layer {
     grid: (u32, u32),
     /// Of a texel.
     bytes: u32,
-    /// Bytes of a row and rows that a tile has.
+    /// Log2 of the bytes of a row and of the rows that a tile has.
     tile: [u32; 2],
     /// Tiles of a row.
     columns: u32,
@@ -35,6 +39,8 @@ pub struct Layer {
     places: [[u8; 2]; TILE_WORDS],
     /// Tile by tile, row by row.
     memory: Vec<u32>,
+    /// Bits of a texel that the last read found changed in any; at first all. Of a texel's first two words.
+    changed: [u32; 2],
 }
 
 impl Drawn {
@@ -54,9 +60,11 @@ impl Drawn {
         let columns = ((size[0] << grid.0) * bytes).div_ceil(tile[0]);
         let rows = (size[1] << grid.1).div_ceil(tile[1]);
         let memory = vec![0; columns as usize * rows as usize * TILE_WORDS];
-        let mut layer =
-            Layer { number, size, format: self.format, grid, bytes, tile, columns, places, memory };
+        let tile = tile.map(u32::ilog2);
+        let (format, changed) = (self.format, [0; 2]);
+        let mut layer = Layer { number, size, format, grid, bytes, tile, columns, places, memory, changed };
         layer.read(&surface, None);
+        layer.changed = [u32::MAX; 2];
         Some(layer)
     }
 }
@@ -67,12 +75,14 @@ impl Layer {
         let [width, height] = self.size;
         let [x0, y0, x1, y1] = within.unwrap_or([0, 0, width, height]);
         let (gx, gy) = self.grid;
-        let [bytes, tile_rows] = self.tile;
+        let [bytes, tile_rows] = self.tile.map(|log2| 1 << log2);
+        self.changed = [0; 2];
         let columns =
             (x0.min(width) << gx) * self.bytes / bytes..((x1.min(width) << gx) * self.bytes).div_ceil(bytes);
         let rows = (y0.min(height) << gy) / tile_rows..(y1.min(height) << gy).div_ceil(tile_rows);
         let all = rows.flat_map(|row| columns.clone().map(move |column| [column, row]));
-        let tiles: Vec<[u32; 2]> = all.filter(|tile| self.differs(surface, *tile)).collect();
+        let processor = Processor::detect();
+        let tiles: Vec<[u32; 2]> = all.filter(|tile| self.differs(processor, surface, *tile)).collect();
         // Only tiles at the edges of those that have changed say which pixels are at the edge.
         let ends = |axis: usize| {
             let of = || tiles.iter().map(|tile| tile[axis]);
@@ -87,8 +97,13 @@ impl Layer {
                 let place = |[x, y]: [u32; 2]| [(x * bytes / self.bytes) >> gx, (y * tile_rows) >> gy];
                 let ([x0, y0], [x1, y1]) = (place(tile), place([column + 1, row + 1]));
                 extend(&mut changed, [x0, y0, x1, y1]);
+                let mut all = [0; 2];
                 let (old, new) = self.tile(surface, tile);
-                old.iter_mut().zip(new).for_each(|(old, new)| *old = new.load(Relaxed));
+                for (n, (old, new)) in old.iter_mut().zip(new).enumerate() {
+                    let value = new.load(Relaxed);
+                    all[n % 2] |= std::mem::replace(old, value) ^ value;
+                }
+                self.note(all);
             } else {
                 self.read_tile(surface, tile, &mut changed);
             }
@@ -102,22 +117,42 @@ impl Layer {
         surface: &Surface<'m>,
         [column, row]: [u32; 2],
     ) -> (&'s mut [u32], &'m [AtomicU32]) {
-        let [bytes, rows] = self.tile;
+        let [bytes, rows] = self.tile.map(|log2| 1 << log2);
         let first = (row * self.columns + column) as usize * TILE_WORDS;
         let new = surface.words(surface.byte(column * bytes, row * rows) / 4, TILE_WORDS);
         (&mut self.memory[first..first + new.len()], new)
     }
 
-    fn differs(&mut self, surface: &Surface<'_>, tile: [u32; 2]) -> bool {
+    fn differs(&mut self, processor: Processor, surface: &Surface<'_>, tile: [u32; 2]) -> bool {
         let (old, new) = self.tile(surface, tile);
-        // All words, since a branch for each takes longer.
-        old.iter().zip(new).fold(0, |all, (old, new)| all | (*old ^ new.load(Relaxed))) != 0
+        let (old_rows, old_rest) = old.as_chunks::<ROW>();
+        let (rows, rest) = new.as_chunks::<ROW>();
+        let differs = |(old, new): (&[u32; ROW], _)| {
+            let mut now = [0; ROW];
+            processor.load(new, &mut now);
+            now != *old
+        };
+        old_rows.iter().zip(rows).any(differs)
+            || old_rest.iter().zip(rest).any(|(old, new)| *old != new.load(Relaxed))
+    }
+
+    /// Bits of even and of odd words have changed.
+    fn note(&mut self, [even, odd]: [u32; 2]) {
+        match self.bytes {
+            8.. => {
+                self.changed[0] |= even;
+                self.changed[1] |= odd;
+            }
+            _ => self.changed[0] |= even | odd,
+        }
     }
 
     /// Reads a tile, and which pixels of it are not as before.
     fn read_tile(&mut self, surface: &Surface<'_>, at: [u32; 2], changed: &mut Option<[u32; 4]>) {
-        let ([column, row], [bytes, rows], [width, height]) = (at, self.tile, self.size);
+        let ([column, row], [width, height]) = (at, self.size);
+        let [bytes, rows] = self.tile.map(|log2| 1 << log2);
         let (texel, (gx, gy), places) = (self.bytes, self.grid, self.places);
+        let mut all = [0; 2];
         let (old, new) = self.tile(surface, at);
         for (n, (old, new)) in old.iter_mut().zip(new).enumerate() {
             let value = new.load(Relaxed);
@@ -132,12 +167,14 @@ impl Layer {
             // Behind the last pixel of a row there may be anything.
             if left < width && y < height {
                 extend(changed, [left, y, right.min(width - 1) + 1, y + 1]);
+                all[n % 2] |= differ;
             }
         }
+        self.note(all);
     }
 
-    /// What there is to see of a rectangle, row by row as in memory: `color`, of samples the mean; or `depth` and `stencil`, of samples
-    /// the first.
+    /// What there is to see of a rectangle, row by row as in memory: `color`, of samples the mean; or of `depth` and `stencil` what the
+    /// last read found changed, of samples the first.
     pub fn pictures(&self, rect: [u32; 4]) -> Vec<Picture> {
         self.named(rect, self.pixels(rect, Top::FirstRow, 0..self.samples()))
     }
@@ -164,8 +201,8 @@ impl Layer {
         let (column, row) = SAMPLE_POSITIONS[sample as usize & 7];
         let (x, y) = (((x << self.grid.0) + column) * self.bytes, (y << self.grid.1) + row);
         let [bytes, rows] = self.tile;
-        let tile = (y / rows * self.columns + x / bytes) as usize * TILE_WORDS;
-        let inside = if rows == 1 { x % bytes } else { byte_in_gob(x, y) };
+        let tile = ((y >> rows) * self.columns + (x >> bytes)) as usize * TILE_WORDS;
+        let inside = if rows == 0 { x % TILE_BYTES } else { byte_in_gob(x, y) };
         let words = &self.memory[tile + inside as usize / 4..];
         match self.bytes {
             4 => [words[0], 0, 0, 0],
@@ -191,9 +228,14 @@ impl Layer {
             }
             TargetFormat::Zeta(zeta) => {
                 let value = |x, y| zeta_values(zeta, self.texel(x, y, samples.start));
-                let depth = |x, y| (value(x, y).0.clamp(0.0, 1.0) * 65535.0 + 0.5) as u16;
-                let mut all = vec![("depth", Pixels::Gray16(each(rect, top, depth)))];
-                if value(rect[0], rect[1]).1.is_some() {
+                let [low, high] = self.changed;
+                let (depth_bits, stencil_bits) = zeta_values(zeta, [low, high, 0, 0]);
+                let mut all = Vec::new();
+                if depth_bits.to_bits() != 0 {
+                    let depth = |x, y| (value(x, y).0.clamp(0.0, 1.0) * 65535.0 + 0.5) as u16;
+                    all.push(("depth", Pixels::Gray16(each(rect, top, depth))));
+                }
+                if stencil_bits.is_some_and(|bits| bits != 0) {
                     let stencil = |x, y| value(x, y).1.unwrap_or_default();
                     all.push(("stencil", Pixels::Gray8(each(rect, top, stencil))));
                 }
