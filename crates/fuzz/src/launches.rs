@@ -117,13 +117,18 @@ pub(crate) fn input(case: u64) -> (Vec<u8>, &'static str) {
 }
 
 pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
-    let ((program, text), mut r) = made(case);
+    let (made, mut r) = made(case);
+    compare(&made, &mut r, tally)
+}
+
+/// Launches a program with random inputs; the first difference.
+fn compare((program, text): &programs::Made, r: &mut Random, tally: &mut Tally) -> Result<(), String> {
     // Lockstep compares all registers: no more than the code names.
     let gprs = program.decoded().instructions().iter().map(|i| i.gprs()).max().unwrap_or(0).max(1);
     let lockstep = Lockstep::new(&Compiled::Exact, &Interpreter);
     for n in 0..LAUNCHES {
-        let input = Input::random(&mut r);
-        let want = launch(&program, gprs, &input, (None, 1));
+        let input = Input::random(r);
+        let want = launch(program, gprs, &input, (None, 1));
         let all: [(&str, &dyn Engine, usize); 3] = [
             ("lockstep", &lockstep, 1),
             ("alone", &Compiled::Eager, 1),
@@ -131,7 +136,7 @@ pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
         ];
         // Threads take longer to make than a launch.
         for (what, engine, threads) in &all[..if n == 0 { 3 } else { 2 }] {
-            let got = launch(&program, gprs, &input, (Some(*engine), *threads));
+            let got = launch(program, gprs, &input, (Some(*engine), *threads));
             if got != want {
                 let differs = (0..input.data.len()).find(|&i| got.1[i] != want.1[i]);
                 let Input { block, grid, limit, .. } = &input;
@@ -148,4 +153,19 @@ pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
         tally.count(if want.0.is_ok() { "ended" } else { "at fault" });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_that_changes_its_guard_is_counted_for_those_that_executed_it() {
+        for line in ["@P5 R2P PR, R0, 0x7f", "@P5 SHFL.IDX P5, R1, R0, 0x5, R0", "@P5 VOTE.ANY R1, P5, P0"] {
+            let lines = ["S2R R0, SR_LANEID", "ISETP.LT.AND P5, PT, R0, 0x10, PT", line, "EXIT"];
+            let made = programs::of_lines(Chip::Gk110, &lines);
+            let compared = compare(&made, &mut Random::new(0), &mut Tally::default());
+            assert_eq!(compared, Ok(()), "{line}");
+        }
+    }
 }

@@ -159,6 +159,14 @@ impl Code {
     }
 }
 
+/// Exactly these instructions.
+#[cfg(test)]
+pub(super) fn of_lines(chip: Chip, lines: &[&str]) -> Made {
+    let mut code = Code { chip, words: Vec::new() };
+    lines.iter().for_each(|line| code.line(line));
+    (Program::new(chip, &code.words), lines.iter().map(|l| l.to_string()).collect())
+}
+
 /// A word that is an instruction, made of a seed.
 fn mutated(r: &mut Random, chip: Chip, pc: u32) -> Option<u64> {
     let line = SEEDS[r.below(SEEDS.len())];
