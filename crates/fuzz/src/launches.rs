@@ -10,8 +10,8 @@ use nvir::emu::{Launch, Memory, Options, Program};
 use nvir::random::Random;
 use nvir_emu_jit::Compiled;
 
-/// Launches of a program. Compiling it takes the time of some tens.
-const LAUNCHES: usize = 64;
+/// Launches of a program. Compiling it takes the time of a hundred.
+const LAUNCHES: usize = 256;
 
 /// What a launch reads: hard values, and among them what makes predicates and flags.
 fn values(r: &mut Random, count: usize) -> Vec<u32> {
