@@ -87,7 +87,7 @@ targets! {
         "TGSI kernels whose tail runs with all lanes, against the interpreter: blocks of any shape, few registers";
     "engines" 30 "compared" whole_warp::engines, whole_warp::input:
         "the same by the compiled engine of the emulator, alone and block by block against the interpreter";
-    "launches" 18 "ended" launches::case, launches::input:
+    "launches" 9 "ended" launches::case, launches::input:
         "machine code compiled by that engine and launched 256 times, alone and block by block against the interpreter";
     "mutants-tgsi" 1500 "accepted" mutation::programs::tgsi, mutation::programs::tgsi_input:
         "mutated TGSI: a result or a diagnostic with a place";
