@@ -12,6 +12,7 @@
 mod compared;
 mod config;
 mod ir;
+mod launches;
 mod mutation;
 pub mod nir;
 mod nontermination;
@@ -86,6 +87,8 @@ targets! {
         "TGSI kernels whose tail runs with all lanes, against the interpreter: blocks of any shape, few registers";
     "engines" 30 "compared" whole_warp::engines, whole_warp::input:
         "the same by the compiled engine of the emulator, alone and block by block against the interpreter";
+    "launches" 9 "ended" launches::case, launches::input:
+        "machine code compiled by that engine and launched 256 times, alone and block by block against the interpreter";
     "mutants-tgsi" 1500 "accepted" mutation::programs::tgsi, mutation::programs::tgsi_input:
         "mutated TGSI: a result or a diagnostic with a place";
     "mutants-nir" 1500 "accepted" mutation::programs::nir, mutation::programs::nir_input:

@@ -45,6 +45,7 @@ targets! {
     endless_ir "endless-ir"
     whole_warp "whole-warp"
     engines "engines"
+    launches "launches"
     mutants_tgsi "mutants-tgsi"
     mutants_nir "mutants-nir"
     mutants_spirv "mutants-spirv"

@@ -111,7 +111,12 @@ impl Cx<'_> {
     }
 
     /// A warp is at a barrier or at its end: whether it has read what others write atomically.
+    #[inline]
     pub(crate) fn settle_reads(&mut self, w: &Warp) -> Result<(), Trap> {
+        if self.block.shadow.is_some() { self.settle(w) } else { Ok(()) }
+    }
+
+    fn settle(&mut self, w: &Warp) -> Result<(), Trap> {
         while let Some(trap) = self.races().and_then(|r| r.settle(w.index)) {
             if !self.goes_on(w, &trap) {
                 return Err(trap);

@@ -177,6 +177,7 @@ impl Program {
 
 impl Warp {
     /// How many registers a thread has: its rows.
+    #[inline]
     pub fn registers(&self) -> usize {
         self.regs.len()
     }
@@ -184,6 +185,7 @@ impl Warp {
 
 impl<'a> Cx<'a> {
     /// The code that is executed.
+    #[inline]
     pub fn code(&self) -> &'a Code {
         &self.env.bound.launch.program.code
     }
@@ -194,6 +196,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Whether the warp is one of a graphics stage.
+    #[inline]
     pub fn is_stage(&self) -> bool {
         self.env.stage.is_some()
     }
@@ -204,6 +207,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Makes room for what the engine remembers of global memory.
+    #[inline]
     pub fn prepare_slots(&mut self, count: usize) {
         if self.block.slots.len() != count {
             self.block.slots.clear();
@@ -246,6 +250,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Where everything lies now.
+    #[inline]
     pub fn raw(&mut self, warp: &mut Warp) -> Raw {
         let bound = self.env.bound;
         let looked_at = self.block.shadow.is_some() || !bound.launch.shared_variables.is_empty();

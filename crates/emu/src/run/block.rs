@@ -180,9 +180,10 @@ impl Block {
                 }
                 return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
             }
-            let same_values = self.st.shadow.as_mut().and_then(|s| s.races.as_mut());
-            for (key, trap) in same_values.into_iter().flat_map(|r| r.take_same_values()) {
-                self.st.notes.entry(key).or_insert((i as u32, trap, 0)).2 += 1;
+            if let Some(races) = self.st.shadow.as_mut().and_then(|s| s.races.as_mut()) {
+                for (key, trap) in races.take_same_values() {
+                    self.st.notes.entry(key).or_insert((i as u32, trap, 0)).2 += 1;
+                }
             }
             if self.st.steps >= limit && self.st.warp_states[i] == WarpState::Ready {
                 let trap = Trap::new(

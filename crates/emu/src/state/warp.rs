@@ -237,8 +237,16 @@ impl Warp {
     }
 
     /// A barrier that it waited for is complete.
+    #[inline]
     pub(crate) fn reduced(&mut self, result: u32) {
         self.reduction = result;
+        if self.awaits.is_some() {
+            self.take_reduction(result);
+        }
+    }
+
+    /// The result goes where it is awaited.
+    fn take_reduction(&mut self, result: u32) {
         if let Some((dst, pdst, mask)) = self.awaits.take() {
             if let Some(row) = self.regs.get_mut(dst as usize) {
                 row.blend(mask, &LaneVec::splat(result));

@@ -30,6 +30,7 @@ impl ThreadNumbers {
     }
 
     /// Those of a warp.
+    #[inline]
     pub(crate) fn rows(&self, warp: u32) -> &[LaneVec; 3] {
         static NONE: [LaneVec; 3] = [LaneVec::ZERO; 3];
         self.0.get(warp as usize).unwrap_or(&NONE)

@@ -360,6 +360,9 @@ impl Lift<'_, '_> {
         }
         let [steps, threads] = counts;
         if let Way::Wait(wait) = way {
+            if wait == Wait::Ssy && whole {
+                self.meet(index, active);
+            }
             let number = self.blocks.starting_at(next).map_or(ELSEWHERE, |n| n as u32);
             let (kind, number) = (self.e.int(wait as u32), self.e.int(number));
             let args = [kind, lanes, here, next_pc, number, steps, threads, active];
@@ -385,6 +388,49 @@ impl Lift<'_, '_> {
         let count = self.threads_of(left);
         self.now.active = Active::Mask(left, count);
         self.fall_through(block);
+    }
+
+    /// Where lanes that come to `.S` mostly meet: where the nearest SSY before it that leads behind it says.
+    fn join(&self, index: usize) -> Option<usize> {
+        let ends = |i: &Inst| match i.micro {
+            Micro::Flow(Flow::Ssy(pc)) => self.code.index(pc).filter(|&at| at > index),
+            _ => None,
+        };
+        let join = self.code.instructions()[..index].iter().rev().find_map(ends)?;
+        self.blocks.starting_at(join)
+    }
+
+    /// All lanes of an entry come to `.S` at once: to where they meet is a jump. The entry must be the one that is
+    /// expected; else it goes on here.
+    fn meet(&mut self, index: usize, active: Value) {
+        // Stages run lanes that wait, between QUADON and QUADPOP.
+        let Some(join) = self.join(index).filter(|_| self.of == Threads::Kernel) else { return };
+        let [some, met, others] = [(); 3].map(|()| self.e.b.create_block());
+        let depth = self.e.load(types::I32, self.state.warp, open::DEPTH);
+        self.e.branch(depth, some, others);
+        self.e.b.switch_to_block(some);
+        let stack = self.e.load(types::I64, self.state.frame, field::STACK);
+        let left = self.e.b.ins().iadd_imm_s(depth, -1);
+        let entry = self.entry(stack, left);
+        let (kind, pc) = (self.e.int(Wait::Ssy as u32), self.address(self.blocks.bounds(join).0));
+        let mut differs = self.e.int(0);
+        for (expected, offset) in
+            [(kind, offset_of!(Entry, wait)), (active, offset_of!(Entry, mask)), (pc, offset_of!(Entry, pc))]
+        {
+            let is = self.e.load(types::I32, entry, offset);
+            let is = self.e.xor(is, expected);
+            differs = self.e.or(differs, is);
+        }
+        self.e.branch(differs, others, met);
+        self.e.b.switch_to_block(met);
+        let here = self.address(index);
+        self.e.store(left, self.state.warp, open::DEPTH);
+        self.e.store(here, self.state.warp, open::AT);
+        let now = self.now;
+        self.count(1, 1, None);
+        self.go(join);
+        self.now = now;
+        self.e.b.switch_to_block(others);
     }
 
     /// A branch that some lanes may take: together, nobody, or those that do not wait until the others wait.

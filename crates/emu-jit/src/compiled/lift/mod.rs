@@ -32,6 +32,7 @@ use group::mask_offset;
 use nvir_emu::engine::Code;
 use nvir_emu::engine::open::{self, Inst, Micro, PSrc, Row};
 use pure::is_compiled;
+use run::is_guarded;
 use scatter::Request;
 use vector::Emitter;
 
@@ -375,14 +376,13 @@ impl<'c> Lift<'_, 'c> {
         let done = self.meeting();
         self.skip_if_nobody(index, done);
         self.counted();
-        let otherwise = if self.across(inst) { None } else { self.call_row(index) };
-        if inst.guard == PSrc::TRUE && inst.quad == 15 {
-            self.count(1, 1, None);
-        } else {
+        // It may change its own guard.
+        let guarded = is_guarded(inst).then(|| {
             let mask = self.executing(inst);
-            let threads = self.threads_of(mask);
-            self.count(1, 0, Some(threads));
-        }
+            self.threads_of(mask)
+        });
+        let otherwise = if self.across(inst) { None } else { self.call_row(index) };
+        self.count(1, usize::from(guarded.is_none()), guarded);
         let counted = self.counted();
         self.e.jump(done, &counted);
         if let Some((otherwise, before)) = otherwise {

@@ -1,14 +1,12 @@
-//! Random instructions with hard values, by the interpreter and compiled from the same state: everything that a warp has must be the
-//! same behind them.
+//! Machine code of three kinds: instructions with flipped bits, nested control flow, accesses to memory.
 
-use nvir_base::Chip;
-use nvir_base::random::Random;
-use nvir_emu::engine::{Engine, Interpreter, Lockstep};
-use nvir_emu::{Launch, Memory, Options, Program};
-use nvir_emu_jit::Compiled;
-use nvir_isa as isa;
+use nvir::Chip;
+use nvir::emu::Program;
+use nvir::isa;
+use nvir::random::Random;
 
-const CHIPS: [Chip; 3] = [Chip::Gf100, Chip::Gk104, Chip::Gk110];
+/// A program, and its instructions as text.
+pub(super) type Made = (Program, Vec<String>);
 
 /// One instruction of each kind, at least; bits of them are flipped. Not all chips have all.
 const SEEDS: [&str; 93] = [
@@ -107,40 +105,6 @@ const SEEDS: [&str; 93] = [
     "VOTE.EQ R0, P1, P0",
 ];
 
-/// What a launch reads: hard values, and among them what makes predicates and flags.
-fn values(r: &mut Random, count: usize) -> Vec<u32> {
-    const HARD: [u32; 20] = [
-        0,
-        1,
-        5,
-        31,
-        32,
-        33,
-        0x7f80_0000,
-        0xff80_0000,
-        0x7fc0_0001,
-        0xffff_fffe,
-        0x7fff_ffff,
-        0x0000_0400,
-        0x8000_0001,
-        0x0080_0000,
-        0x8000_0000,
-        0x3f80_0000,
-        0x4f00_0000,
-        0xcf00_0000,
-        0x007f_ffff,
-        u32::MAX,
-    ];
-    (0..count)
-        .map(|_| match r.below(4) {
-            0 | 1 => HARD[r.below(HARD.len())],
-            2 => r.word() as u32,
-            // A float of moderate size.
-            _ => r.word() as u32 & 0x87ff_ffff | 0x3800_0000,
-        })
-        .collect()
-}
-
 struct Code {
     chip: Chip,
     words: Vec<u64>,
@@ -195,6 +159,14 @@ impl Code {
     }
 }
 
+/// Exactly these instructions.
+#[cfg(test)]
+pub(super) fn of_lines(chip: Chip, lines: &[&str]) -> Made {
+    let mut code = Code { chip, words: Vec::new() };
+    lines.iter().for_each(|line| code.line(line));
+    (Program::new(chip, &code.words), lines.iter().map(|l| l.to_string()).collect())
+}
+
 /// A word that is an instruction, made of a seed.
 fn mutated(r: &mut Random, chip: Chip, pc: u32) -> Option<u64> {
     let line = SEEDS[r.below(SEEDS.len())];
@@ -225,7 +197,7 @@ fn mutated(r: &mut Random, chip: Chip, pc: u32) -> Option<u64> {
 }
 
 /// A program of instructions behind what gives registers, predicates and flags values.
-fn program(r: &mut Random, chip: Chip, count: usize) -> (Program, Vec<String>) {
+pub(super) fn instructions(r: &mut Random, chip: Chip, count: usize) -> Made {
     let mut code = Code { chip, words: Vec::new() };
     code.line("S2R R0, SR_TID.X");
     code.line("MOV R6, c[0x0][0x0]");
@@ -268,83 +240,6 @@ fn program(r: &mut Random, chip: Chip, count: usize) -> (Program, Vec<String>) {
     (Program::new(chip, &code.words), text)
 }
 
-/// How a launch ends, and its buffer afterwards.
-type Ended = (Result<(u64, u64), String>, Vec<u32>);
-
-/// What executes a launch, on how many threads of the host.
-type How<'e> = (Option<&'e dyn Engine>, usize);
-
-fn launch(program: &Program, threads: u32, data: &[u32], bank: &[u8], (engine, on): How<'_>) -> Ended {
-    let mut memory = Memory::new();
-    let buffer = memory.alloc(4 * data.len() as u64, 64).expect("it fits");
-    memory.write_words(buffer, data).expect("it fits");
-    let mut launch = Launch::new(program);
-    (launch.block, launch.grid) = ([threads, 1, 1], [2, 1, 1]);
-    (launch.shared_bytes, launch.local_bytes) = (1024, 64);
-    launch.zero_beyond_banks = true;
-    let mut first = bank.to_vec();
-    first[..8].copy_from_slice(&buffer.to_le_bytes());
-    launch.set_const(0, 0, &first);
-    let mut options = Options { engine, step_limit: 20_000, threads: on, ..Options::default() };
-    let ended = nvir_emu::run(&launch, &mut memory, &mut options);
-    let mut words = vec![0; data.len()];
-    memory.read_words(buffer, &mut words).expect("it is there");
-    (ended.map(|s| (s.warp_instructions, s.thread_instructions)).map_err(|f| f.to_string()), words)
-}
-
-/// Whether a program ends under all engines as under the interpreter.
-fn compare(r: &mut Random, program: &Program, text: &[String]) -> Result<(), String> {
-    let data = values(r, 64 * 16);
-    let bank: Vec<u8> = values(r, 0x1000).iter().flat_map(|w| w.to_le_bytes()).collect();
-    let threads = r.pick(&[32, 45, 64]);
-    let run = |how| launch(program, threads, &data, &bank, how);
-    let want = run((None, 1));
-    let lockstep = Lockstep::new(&Compiled::Exact, &Interpreter);
-    let all: [(&str, &dyn Engine, usize); 3] =
-        [("lockstep", &lockstep, 1), ("alone", &Compiled::Eager, 1), ("two threads", &Compiled::Eager, 2)];
-    for (what, engine, on) in all {
-        let got = run((Some(engine), on));
-        if got != want {
-            let differs = (0..data.len()).find(|&i| got.1[i] != want.1[i]);
-            return Err(format!(
-                "{what}: {:?}, not {:?}; word {differs:?}\n{}",
-                got.0,
-                want.0,
-                text.join("\n")
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn all(rounds: u64, make: impl Fn(&mut Random, Chip) -> (Program, Vec<String>)) {
-    let number = |name| std::env::var(name).ok().and_then(|s| s.parse().ok());
-    let (rounds, first) = (number("NVIR_ROUNDS").unwrap_or(rounds), number("NVIR_FIRST").unwrap_or(0));
-    let mut wrong = Vec::new();
-    for chip in CHIPS {
-        for seed in first..first + rounds {
-            let mut r = Random::new(seed);
-            let (program, text) = make(&mut r, chip);
-            if let Err(why) = compare(&mut r, &program, &text) {
-                wrong.push(format!("{chip} {seed}: {why}"));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{} wrong, such as {}", wrong.len(), wrong[0]);
-}
-
-#[test]
-fn each_seed_is_an_instruction_of_a_chip() {
-    let known = |line: &&str| CHIPS.iter().any(|&chip| isa::text::parse(chip, line, 8, &|_| None).is_ok());
-    let unknown: Vec<&str> = SEEDS.iter().copied().filter(|line| !known(line)).collect();
-    assert!(unknown.is_empty(), "{unknown:?}");
-}
-
-#[test]
-fn compiled_instructions_are_what_the_interpreter_executes() {
-    all(60, |r, chip| program(r, chip, 12));
-}
-
 /// An atomic of a kind that is in line, or of another one.
 fn atomic(r: &mut Random, offset: usize) -> String {
     let op =
@@ -359,6 +254,7 @@ fn atomic(r: &mut Random, offset: usize) -> String {
 /// Nested branches, loops, subroutines and ends of threads, by conditions that differ from lane to lane.
 struct Flow<'r> {
     r: &'r mut Random,
+    chip: Chip,
     /// Lines; what ends with a colon is a label.
     lines: Vec<String>,
     labels: usize,
@@ -379,7 +275,25 @@ impl Flow<'_> {
         let (a, b, k) = (4 + self.r.below(4), 4 + self.r.below(4), self.r.below(1 << 16));
         let guard = self.r.pick(&["", "", "", "@P0 ", "@!P1 "]);
         self.line(format!("{guard}IMAD R{a}, R{b}, R{a}, R0"));
+        if self.r.one_in(2) {
+            self.seed();
+        }
         self.line(format!("LOP.XOR R{a}, R{a}, {k:#x}"));
+    }
+
+    /// An instruction of any kind, on the registers that hold values.
+    fn seed(&mut self) {
+        let line = self.r.pick(&SEEDS);
+        if isa::text::parse(self.chip, line, 8, &|_| None).is_ok() {
+            let line = ["R3", "R2", "R1", "R0"].iter().zip(["R7", "R6", "R5", "R4"]).fold(
+                line.to_string(),
+                |line, (from, to)| {
+                    line.replace(&format!(" {from}"), &format!(" {to}"))
+                        .replace(&format!("-{from}"), &format!("-{to}"))
+                },
+            );
+            self.line(line);
+        }
     }
 
     /// A predicate that holds for some lanes.
@@ -460,14 +374,24 @@ impl Flow<'_> {
         self.line(format!("{done}:"));
     }
 
-    fn kernel(r: &mut Random, chip: Chip) -> (Program, Vec<String>) {
-        let mut this = Flow { r, lines: Vec::new(), labels: 0 };
-        let first = this.r.pick(&["S2R R0, SR_TID.X", "S2R R0, SR_LANEID", "S2R R0, SR_LEMASK"]);
+    fn kernel(r: &mut Random, chip: Chip) -> Made {
+        let mut this = Flow { r, chip, lines: Vec::new(), labels: 0 };
+        let first = this.r.pick(&[
+            "S2R R0, SR_TID.X",
+            "S2R R0, SR_LANEID",
+            "S2R R0, SR_LEMASK",
+            "S2R R0, SR_CLOCKLO",
+        ]);
         for line in [first, "S2R R1, SR_TID.X", "S2R R4, SR_CTAID.X", "S2R R5, SR_TID.Y", "S2R R6, SR_GTMASK"]
         {
             this.line(line);
         }
-        this.line("MOV R2, c[0x0][0x0]\nMOV R3, c[0x0][0x4]\nSHL R1, R1, 0x2\nIADD R2, R2, R1\nMOV R7, R0");
+        this.line(
+            "MOV R2, c[0x0][0x0]\nMOV R3, c[0x0][0x4]\nSHL R1, R1, 0x2\nIADD R2, R2, R1\nLD.E R7, [R2]",
+        );
+        if this.r.one_in(2) {
+            this.line("LD.E R5, [R2+0x200]");
+        }
         this.statements(3);
         for k in 4..8 {
             this.line(format!("ST.E [R2+{:#x}], R{k}", 0x200 * (k - 4)));
@@ -484,67 +408,77 @@ impl Flow<'_> {
     }
 }
 
-#[test]
-fn compiled_control_flow_is_what_the_interpreter_executes() {
-    all(60, Flow::kernel);
+/// Nested control flow.
+pub(super) fn flow(r: &mut Random, chip: Chip) -> Made {
+    Flow::kernel(r, chip)
 }
 
 /// Accesses of all kinds, in and out of order, of whole warps and parts, some outside memory.
-#[test]
-fn compiled_accesses_are_what_the_interpreter_executes() {
-    all(60, |r, chip| {
-        let mut code = Code { chip, words: Vec::new() };
-        let mut text = Vec::new();
-        let mut line = |line: String| {
-            code.line(&line);
-            text.push(line);
+pub(super) fn accesses(r: &mut Random, chip: Chip) -> Made {
+    let mut code = Code { chip, words: Vec::new() };
+    let mut text = Vec::new();
+    let mut line = |line: String| {
+        code.line(&line);
+        text.push(line);
+    };
+    let shift = r.pick(&[0, 2, 2, 2, 3, 4, 5, 6]);
+    for head in ["S2R R0, SR_TID.X", "S2R R1, SR_LANEID", "MOV R2, c[0x0][0x0]", "MOV R3, c[0x0][0x4]"] {
+        line(head.into());
+    }
+    line(format!("SHL R4, R{}, {shift:#x}", r.below(2)));
+    if r.one_in(3) {
+        line(format!("LOP.XOR R4, R4, {:#x}", r.pick(&[4, 8, 16, 28, 124, 3])));
+    }
+    line("IADD R2.CC, R2, R4".into());
+    line("IADD.X R3, R3, RZ".into());
+    if r.one_in(2) {
+        // The two blocks access mostly different words.
+        for by_block in ["S2R R5, SR_CTAID.X", "SHL R5, R5, 0xb", "IADD R2, R2, R5"] {
+            line(by_block.into());
+        }
+    }
+    line(format!("ISETP.LT.AND P0, PT, R1, {:#x}, PT", r.below(33)));
+    for k in 8..16 {
+        line(format!("LOP.XOR R{k}, R0, {:#x}", r.below(0x4000)));
+    }
+    for _ in 0..10 {
+        let guard = r.pick(&["", "", "", "@P0 ", "@!P0 "]);
+        let width = r.pick(&["", "", ".64", ".128", ".U8", ".S8", ".U16", ".S16"]);
+        let size = match width {
+            ".64" => 2,
+            ".128" => 4,
+            _ => 1,
         };
-        let shift = r.pick(&[0, 2, 2, 2, 3, 4, 5, 6]);
-        for head in ["S2R R0, SR_TID.X", "S2R R1, SR_LANEID", "MOV R2, c[0x0][0x0]", "MOV R3, c[0x0][0x4]"] {
-            line(head.into());
-        }
-        line(format!("SHL R4, R{}, {shift:#x}", r.below(2)));
+        let reg = 8 + r.below(2) * 4;
+        let offset = if r.one_in(12) { r.below(0x1000) } else { 4 * size * r.below(8) };
+        let reg = if size == 1 && r.one_in(8) { "RZ".to_string() } else { format!("R{reg}") };
+        let access = match r.below(7) {
+            0 => format!("LD.E{width} {reg}, [R2+{offset:#x}]"),
+            1 => format!("ST.E{width} [R2+{offset:#x}], {reg}"),
+            2 => format!("LDS{width} {reg}, [R4+{offset:#x}]"),
+            3 => format!("STS{width} [R4+{offset:#x}], {reg}"),
+            4 => format!("LDL{width} {reg}, [{offset:#x}]"),
+            5 if r.one_in(2) => atomic(r, offset),
+            _ => format!("STL{width} [{offset:#x}], {reg}"),
+        };
+        line(format!("{guard}{access}"));
         if r.one_in(3) {
-            line(format!("LOP.XOR R4, R4, {:#x}", r.pick(&[4, 8, 16, 28, 124, 3])));
+            line(format!("IADD R{}, R{}, R8", r.pick(&[8, 9, 12]), r.pick(&[9, 12, 13])));
         }
-        line("IADD R2.CC, R2, R4".into());
-        line("IADD.X R3, R3, RZ".into());
-        if r.one_in(2) {
-            // The two blocks access mostly different words.
-            for by_block in ["S2R R5, SR_CTAID.X", "SHL R5, R5, 0xb", "IADD R2, R2, R5"] {
-                line(by_block.into());
-            }
-        }
-        line(format!("ISETP.LT.AND P0, PT, R1, {:#x}, PT", r.below(33)));
-        for k in 8..16 {
-            line(format!("LOP.XOR R{k}, R0, {:#x}", r.below(0x4000)));
-        }
-        for _ in 0..10 {
-            let guard = r.pick(&["", "", "", "@P0 ", "@!P0 "]);
-            let width = r.pick(&["", "", ".64", ".128", ".U8", ".S8", ".U16", ".S16"]);
-            let size = match width {
-                ".64" => 2,
-                ".128" => 4,
-                _ => 1,
-            };
-            let reg = 8 + r.below(2) * 4;
-            let offset = if r.one_in(12) { r.below(0x1000) } else { 4 * size * r.below(8) };
-            let reg = if size == 1 && r.one_in(8) { "RZ".to_string() } else { format!("R{reg}") };
-            let access = match r.below(7) {
-                0 => format!("LD.E{width} {reg}, [R2+{offset:#x}]"),
-                1 => format!("ST.E{width} [R2+{offset:#x}], {reg}"),
-                2 => format!("LDS{width} {reg}, [R4+{offset:#x}]"),
-                3 => format!("STS{width} [R4+{offset:#x}], {reg}"),
-                4 => format!("LDL{width} {reg}, [{offset:#x}]"),
-                5 if r.one_in(2) => atomic(r, offset),
-                _ => format!("STL{width} [{offset:#x}], {reg}"),
-            };
-            line(format!("{guard}{access}"));
-            if r.one_in(3) {
-                line(format!("IADD R{}, R{}, R8", r.pick(&[8, 9, 12]), r.pick(&[9, 12, 13])));
-            }
-        }
-        line("EXIT".into());
-        (Program::new(chip, &code.words), text)
-    });
+    }
+    line("EXIT".into());
+    (Program::new(chip, &code.words), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_seed_is_an_instruction_of_a_chip() {
+        let known =
+            |line: &&str| Chip::ALL.iter().any(|&chip| isa::text::parse(chip, line, 8, &|_| None).is_ok());
+        let unknown: Vec<&str> = SEEDS.iter().copied().filter(|line| !known(line)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
 }
