@@ -1,11 +1,11 @@
 //! A module: its functions and blocks, names, decorations, entry points. Types and constants: [`super::declare`].
 
 use super::by_id::ById;
+use super::capability;
 use super::constants::Constant;
 use super::listing::string;
 use super::read::Words;
 use super::types::Info;
-use super::capability;
 use crate::diag::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, ExecutionMode, ExecutionModel, Op};
