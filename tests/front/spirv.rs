@@ -147,7 +147,7 @@ fn words_that_are_no_module_are_refused_as_their_listing_is() {
 
 #[test]
 fn observers_see_the_lines_of_the_listing_of_a_module() {
-    let data = bytes(&module("groups-debug"));
+    let data = bytes(&module("gl.array_of_structs.V"));
     let text = listing(&data).unwrap();
     let compiler = Compiler::new(Chip::Gk110);
     let (mut by_text, mut by_words) = (Observer::with_remarks(), Observer::with_remarks());
