@@ -30,6 +30,7 @@
 mod cache;
 mod cancel;
 mod error;
+mod module;
 mod observer;
 mod pipeline;
 mod remarks;
@@ -42,6 +43,7 @@ pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing,
 pub use cache::CacheKey;
 pub use cancel::Cancel;
 pub use error::CompileError;
+pub use module::Module;
 pub use observer::{Input, Observer, Report};
 
 use crate::analysis::functions;
@@ -287,22 +289,27 @@ impl Compiler {
         cache::key(self, source)
     }
 
-    fn read(&self, source: &Source<'_>) -> Result<Program, Diagnostics> {
-        if source.text.len() > u32::MAX as usize / 2 {
-            return Err(Diagnostic::error("the text is longer than 2 GiB").into());
-        }
-        let request = Request {
-            text: source.text,
+    /// What a front-end is asked for.
+    fn request<'a>(&'a self, text: &'a str, entry: Option<&'a str>) -> Request<'a> {
+        Request {
+            text,
             chip: self.chip,
             abi: &self.abi,
-            entry: source.entry,
+            entry,
             pointer_align: self.options.pointer_align,
             private_bytes: self.options.private_bytes,
             stage: self.options.stage,
             sanitize: self.options.sanitize,
             clip_plane_place: (self.graphics_abi.aux_bank, self.graphics_abi.clip_planes),
             spec_constants: &self.options.spec_constants,
-        };
+        }
+    }
+
+    fn read(&self, source: &Source<'_>) -> Result<Program, Diagnostics> {
+        if source.text.len() > u32::MAX as usize / 2 {
+            return Err(Diagnostic::error("the text is longer than 2 GiB").into());
+        }
+        let request = self.request(source.text, source.entry);
         let program = match source.language {
             Language::Tgsi => front::tgsi::program(&request)?,
             Language::Nir => front::nir::program(&request)?,
@@ -316,6 +323,20 @@ impl Compiler {
         };
         verify::whole_warps(&program).map_err(|v| v.into_diagnostic())?;
         Ok(program)
+    }
+
+    fn read_module(&self, module: &Module<'_>) -> Result<Program, Diagnostics> {
+        let program = front::spirv::program_of_words(&module.words, &self.request("", module.entry))?;
+        verify::whole_warps(&program).map_err(|v| v.into_diagnostic())?;
+        Ok(program)
+    }
+
+    /// Whether nothing is wanted that says where in the source something is, but the shader's lines.
+    fn is_quiet(&self, observer: &Observer) -> bool {
+        let Options { sanitize, debug, .. } = &self.options;
+        let prints = debug.remarks || !debug.print_before.is_empty() || !debug.print_after.is_empty();
+        let looks = observer.remarks.is_some() || observer.steps.is_some();
+        !prints && !looks && *sanitize == Sanitize::default()
     }
 
     /// Checks the options, reads the input, works on it, tells the observer, and makes errors of panics.
@@ -333,18 +354,28 @@ impl Compiler {
         } else {
             self
         };
+        let listed;
+        let input = match input {
+            Input::Module(module) if !compiler.is_quiet(observer) => {
+                listed = module.source();
+                Input::Text(&listed)
+            }
+            input => input,
+        };
         let mut compile = Compile::new(compiler, &observer.cancel);
         if observer.steps.is_some() {
             compile.session.steps.want();
         }
-        let source = match &input {
-            Input::Text(source) => Some(*source),
-            Input::Program(_) => None,
+        let (source, module) = match &input {
+            Input::Text(source) => (Some(*source), None),
+            Input::Module(module) => (None, Some(*module)),
+            Input::Program(_) => (None, None),
         };
         let result = match self.check() {
             Ok(()) => caught(|| {
                 let program = match input {
                     Input::Text(source) => compiler.read(source)?,
+                    Input::Module(module) => compiler.read_module(module)?,
                     Input::Program(program) => program,
                 };
                 work(&mut compile, program)
@@ -360,9 +391,10 @@ impl Compiler {
             remarks.sort_by(|a, b| (a.loc.0, a.pass, &a.message).cmp(&(b.loc.0, b.pass, &b.message)));
             remarks.dedup();
         }
-        result.map_err(|d| match source {
-            Some(source) => CompileError::new(d, source),
-            None => d.into(),
+        result.map_err(|d| match (source, module) {
+            (Some(source), _) => CompileError::new(d, source),
+            (_, Some(module)) => CompileError::new(module.found(d), &module.source()),
+            _ => d.into(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What is compiled, and who looks on.
 
-use super::{Cancel, Source};
+use super::{Cancel, Module, Source};
 use crate::ir::Program;
 use crate::opt::snapshot::Step;
 use crate::remark::Remark;
@@ -12,6 +12,8 @@ pub type Report = String;
 pub enum Input<'a> {
     /// A text.
     Text(&'a Source<'a>),
+    /// A SPIR-V module.
+    Module(&'a Module<'a>),
     /// A program whose IR is in its first phase, and valid.
     Program(Program),
 }
@@ -19,6 +21,12 @@ pub enum Input<'a> {
 impl<'a> From<&'a Source<'a>> for Input<'a> {
     fn from(source: &'a Source<'a>) -> Input<'a> {
         Input::Text(source)
+    }
+}
+
+impl<'a> From<&'a Module<'a>> for Input<'a> {
+    fn from(module: &'a Module<'a>) -> Input<'a> {
+        Input::Module(module)
     }
 }
 

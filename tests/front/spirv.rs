@@ -3,9 +3,10 @@
 use crate::spirv_modules::{
     bytes, compile, compile_with, edited, inst, is, module, position, raised, refused,
 };
+use nvir::compiler::Module;
 use nvir::diag::Fault;
 use nvir::front::spirv::{NoModule, listing};
-use nvir::{Chip, Compiler, OptLevel, Options, Source};
+use nvir::{Chip, Compiler, Observer, OptLevel, Options, Source};
 use spirv::{Decoration, Op};
 
 #[test]
@@ -124,6 +125,38 @@ fn what_is_no_listing_is_refused_with_its_line() {
         assert!(e.to_string().contains(said), "{text:?}: {e}");
         assert_eq!(e.fault(), Fault::Input, "{text:?}");
     }
+}
+
+/// What is broken before there are instructions has its place, too.
+#[test]
+fn words_that_are_no_module_are_refused_as_their_listing_is() {
+    let whole = module("cf-phi-swap");
+    let with = |at: usize, word: u32| {
+        let mut words = whole.clone();
+        words[at] = word;
+        words
+    };
+    for words in
+        [whole[..3].to_vec(), whole[..1].to_vec(), whole[..whole.len() - 1].to_vec(), with(1, 0x0002_0000)]
+            .into_iter()
+            .chain([with(3, 0), with(4, 1), with(5, 0), with(5, 0xffff_0011), with(5, 0x0002_ffff)])
+    {
+        assert!(compile(&bytes(&words)).is_err(), "{words:x?}");
+    }
+}
+
+#[test]
+fn observers_see_the_lines_of_the_listing_of_a_module() {
+    let data = bytes(&module("gl.array_of_structs.V"));
+    let text = listing(&data).unwrap();
+    let compiler = Compiler::new(Chip::Gk110);
+    let (mut by_text, mut by_words) = (Observer::with_remarks(), Observer::with_remarks());
+    compiler.observed(&Source::spirv(&text), &mut by_text).unwrap();
+    let module = Module::new(&data).unwrap();
+    assert_eq!(module.text(), text);
+    compiler.observed(&module, &mut by_words).unwrap();
+    assert!(by_text.remarks.as_ref().is_some_and(|r| !r.is_empty()));
+    assert_eq!(by_text.remarks, by_words.remarks);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Modules of `spirv-fixtures`, what can be changed in them, and what becomes of that.
 
+use nvir::compiler::Module;
 use nvir::diag::Fault;
 use nvir::front::spirv::listing;
 use nvir::{Chip, CompileError, Compiler, Options, Shader, Source};
@@ -60,7 +61,33 @@ pub(crate) fn compile_with(
 ) -> Result<Shader, CompileError> {
     let text = listing(bytes).expect("it has a listing");
     let source = Source::spirv(&text).with_entry(entry);
-    Compiler::new(Chip::Gk110).with_options(options).compile(&source)
+    let compiler = Compiler::new(Chip::Gk110).with_options(options);
+    let made = compiler.compile(&source);
+    same_by_words(&compiler, bytes, entry, &made);
+    made
+}
+
+/// The module itself compiles to the same shader as its listing, or fails with the same words and places.
+fn same_by_words(
+    compiler: &Compiler,
+    bytes: &[u8],
+    entry: Option<&str>,
+    by_text: &Result<Shader, CompileError>,
+) {
+    let module = Module::new(bytes).expect("it has words").with_entry(entry);
+    match (by_text, compiler.compile(&module)) {
+        (Ok(a), Ok(b)) => {
+            assert_eq!(a.code, b.code);
+            assert_eq!(a.made, b.made);
+            let listed: Vec<_> = b.lines.iter().map(|&(pc, loc)| (pc, module.listed(loc))).collect();
+            assert_eq!(a.lines, listed);
+        }
+        (Err(a), Err(b)) => {
+            assert_eq!(a.to_string(), b.to_string());
+            assert_eq!(*a, b);
+        }
+        (a, b) => panic!("by its listing {a:?}, by its words {b:?}"),
+    }
 }
 
 pub(crate) fn compile(bytes: &[u8]) -> Result<Shader, CompileError> {

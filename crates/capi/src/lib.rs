@@ -11,11 +11,12 @@ mod memory;
 pub mod stage;
 mod view;
 
-use compiler::compiler::{Cancel, Language};
+use compiler::compiler::{Cancel, Input, Language, Module};
 use compiler::diag::{Diagnostic, Diagnostics, Fault, Severity, line_column};
 use compiler::image::{Access, Uses, cubin, listing};
 use compiler::{Chip, CompileError, Compiler, InitRegs, Observer, OptLevel, Options, Shader, Source};
 use memory::{boxed, copied, free, given, list, place, written};
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};
 
@@ -417,8 +418,16 @@ pub unsafe extern "C" fn nvir_compile(
             return nvir_status::Usage;
         };
         let Some(language) = self::language(language) else { return nvir_status::Usage };
-        let text = match language.text(source) {
-            Ok(text) => text,
+        let name = name.unwrap_or("shader");
+        let (mut text, mut module) = (Cow::Borrowed(""), None);
+        // A module's listing is made where there is an error to show.
+        let read = if language == Language::SpirV && !source.starts_with(b";") {
+            Module::new(source).map(|m| module = Some(m)).map_err(|e| e.to_string())
+        } else {
+            language.text(source).map(|read| text = read)
+        };
+        match read {
+            Ok(()) => {}
             Err(what) if language == Language::SpirV => {
                 let e = CompileError::from(Diagnostics::from(Diagnostic::error(what)));
                 if !error.is_null() {
@@ -428,10 +437,12 @@ pub unsafe extern "C" fn nvir_compile(
                 return nvir_status::Input;
             }
             Err(_) => return nvir_status::Usage,
-        };
-        let source = Source { language, text: &text, entry, name: name.unwrap_or("shader") };
+        }
+        let module = module.map(|m| m.with_entry(entry).with_name(name));
+        let source = Source { language, text: &text, entry, name };
+        let input = module.as_ref().map_or(Input::from(&source), Input::from);
         let cancel = Cancel { flag: None, deadline: compiler.time.map(|t| Instant::now() + t) };
-        let made = compiler.compiler.observed(&source, &mut Observer::with_cancel(cancel));
+        let made = compiler.compiler.observed(input, &mut Observer::with_cancel(cancel));
         match made {
             Ok(made) => {
                 let name = view::c_string(&made.entry_name);
@@ -442,7 +453,7 @@ pub unsafe extern "C" fn nvir_compile(
                 let fault = status(e.fault());
                 if !error.is_null() {
                     // SAFETY: as above.
-                    unsafe { boxed(error, findings(&e, source.text)) };
+                    unsafe { boxed(error, findings(&e, module.as_ref().map_or(source.text, Module::text))) };
                 }
                 fault
             }

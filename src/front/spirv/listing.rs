@@ -12,6 +12,7 @@
 
 use super::grammar::{self, Operand};
 use super::read::{HEADER, MAGIC, to_digits};
+use crate::diag::Span;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use std::fmt::Write;
@@ -69,8 +70,8 @@ struct Names {
     opcodes: FxHashMap<u32, Range<usize>>,
 }
 
-/// The listing of a module.
-pub fn listing(data: &[u8]) -> Result<String, NoModule> {
+/// The words of a module, in either order of bytes.
+pub(crate) fn words(data: &[u8]) -> Result<Vec<u32>, NoModule> {
     /// A line is up to eight times as long as its words.
     const LONGEST: usize = 64 << 20;
     if !is_module(data) {
@@ -81,17 +82,28 @@ pub fn listing(data: &[u8]) -> Result<String, NoModule> {
     }
     let (chunks, []) = data.as_chunks::<4>() else { return Err(NoModule::Bytes) };
     let order = if data.starts_with(&MAGIC.to_le_bytes()) { u32::from_le_bytes } else { u32::from_be_bytes };
-    let words: Vec<u32> = chunks.iter().map(|&b| order(b)).collect();
+    Ok(chunks.iter().map(|&b| order(b)).collect())
+}
+
+/// The listing of a module.
+pub fn listing(data: &[u8]) -> Result<String, NoModule> {
+    words(data).map(|words| listing_of(&words, |_, _| {}))
+}
+
+/// The listing of a module's words. `place_of` is told each line: where among the words it begins, and where it is.
+pub(crate) fn listing_of(words: &[u32], mut place_of: impl FnMut(usize, Span)) -> String {
     let mut names = Names::default();
-    instructions(&words, |op, inst| names.note(op, inst));
-    let mut out = String::with_capacity(data.len() * 6);
+    instructions(words, |_, op, inst| names.note(op, inst));
+    let mut out = String::with_capacity(words.len() * 24);
     let header = &words[..HEADER.min(words.len())];
     let version = header.get(1).map_or([0; 4], |w| w.to_le_bytes());
     let _ = write!(out, "; SPIR-V {}.{} ", version[2], version[1]);
     let mut line = Vec::new();
     hex(&mut out, header, &mut line);
+    place_of(0, Span::new(0, out.len() - 1));
     let mut place = String::new();
-    instructions(&words, |op, inst| {
+    instructions(words, |at, op, inst| {
+        let start = out.len();
         names.line(op, inst, &mut out);
         match op {
             Some(Op::Line) if inst.len() > 3 => {
@@ -113,8 +125,9 @@ pub fn listing(data: &[u8]) -> Result<String, NoModule> {
             _ => out.push_str(&place),
         }
         hex(&mut out, inst, &mut line);
+        place_of(at, Span::new(start, out.len() - 1));
     });
-    Ok(out)
+    out
 }
 
 fn visible(text: String) -> String {
@@ -151,12 +164,12 @@ fn decimal(out: &mut String, mut x: u32) {
     out.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
 }
 
-/// Calls `f` with each instruction: its opcode, if it is known, and its words, as many as there are.
-fn instructions(words: &[u32], mut f: impl FnMut(Option<Op>, &[u32])) {
+/// Calls `f` with each instruction: where it is, its opcode, if it is known, and its words, as many as there are.
+fn instructions(words: &[u32], mut f: impl FnMut(usize, Option<Op>, &[u32])) {
     let mut at = HEADER;
     while at < words.len() {
         let count = ((words[at] >> 16) as usize).clamp(1, words.len() - at);
-        f(Op::from_u32(words[at] & 0xffff), &words[at..at + count]);
+        f(at, Op::from_u32(words[at] & 0xffff), &words[at..at + count]);
         at += count;
     }
 }

@@ -1,7 +1,7 @@
 //! The SPIR-V front-end: modules of shaders and kernels to IR.
 //!
-//! What it reads is a module's [`listing()`]: a line an instruction, which has its words. What is supported is in
-//! `docs/spirv.md`.
+//! What it reads is a module's [`listing()`], a line an instruction, which has its words; or the words alone, where nothing is to
+//! be said about them. What is supported is in `docs/spirv.md`.
 //!
 //! - `listing`, `grammar`, `read`: from bytes to a text, from that to instructions
 //! - `capability`, `module`, `declare`, `types`, `constants`: declarations; `rules`, `validate`: what lowering relies on in
@@ -34,6 +34,7 @@ mod used;
 mod validate;
 
 pub use listing::{NoModule, is_module, listing, source_line};
+pub(crate) use listing::{listing_of, words};
 
 use super::Request;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -42,7 +43,16 @@ use module::{Entry, Given, Module};
 
 /// The program of the entry point that is asked for.
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
-    let m = module::module(request.text, request.spec_constants)?;
+    of(read::words(request.text)?, request)
+}
+
+/// The same of a module's words. The request has no text; diagnostics and instructions name bytes of the module.
+pub(crate) fn program_of_words(words: &[u32], request: &Request<'_>) -> Result<Program, Diagnostics> {
+    of(read::of_words(words)?, request)
+}
+
+fn of(code: read::Words, request: &Request<'_>) -> Result<Program, Diagnostics> {
+    let m = module::module(code, request.spec_constants)?;
     let entry = entry(&m, request.entry)?;
     rules::check(&m)?;
     validate::check(&m)?;
@@ -51,7 +61,7 @@ pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
 
 /// The names of all entry points.
 pub fn kernels(text: &str) -> Result<Vec<String>, Diagnostics> {
-    let m = module::module(text, &Given::new())?;
+    let m = module::module(read::words(text)?, &Given::new())?;
     Ok(m.entries.iter().map(|e| e.name.clone()).collect())
 }
 

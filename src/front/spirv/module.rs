@@ -1,11 +1,11 @@
 //! A module: its functions and blocks, names, decorations, entry points. Types and constants: [`super::declare`].
 
 use super::by_id::ById;
+use super::capability;
 use super::constants::Constant;
 use super::listing::string;
 use super::read::Words;
 use super::types::Info;
-use super::{capability, read};
 use crate::diag::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, ExecutionMode, ExecutionModel, Op};
@@ -80,8 +80,7 @@ pub(super) struct Module {
 /// Values that specialisation constants are given, by `SpecId`.
 pub(super) type Given = std::collections::BTreeMap<u32, u64>;
 
-pub(super) fn module(text: &str, given: &Given) -> Result<Module, Diagnostics> {
-    let code = read::words(text)?;
+pub(super) fn module(code: Words, given: &Given) -> Result<Module, Diagnostics> {
     let mut m = Module {
         code,
         types: ById::default(),

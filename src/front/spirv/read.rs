@@ -1,4 +1,4 @@
-//! From the listing of a module to its instructions.
+//! From the listing of a module, or its words, to its instructions.
 //!
 //! Nothing is interpreted but the grammar: each instruction has as many words as it says, the operands that its opcode takes,
 //! and a result id of its own below the bound.
@@ -157,6 +157,29 @@ pub(super) fn words(text: &str) -> Result<Words, Diagnostics> {
         lines.push((at, span));
     }
     let first = lines.first().map_or(Span::new(0, 0), |&(_, span)| span);
+    let mut line = 0;
+    let place = |at: usize, _| {
+        while lines.get(line + 1).is_some_and(|&(start, _)| start <= at) {
+            line += 1;
+        }
+        lines[line].1
+    };
+    split(words, first, place)
+}
+
+/// The instructions of a module's words. They come from where the words are in its bytes.
+pub(super) fn of_words(words: &[u32]) -> Result<Words, Diagnostics> {
+    let place = |at: usize, count: usize| Span::new(4 * at, 4 * (at + count));
+    split(words.to_vec(), place(0, HEADER), place)
+}
+
+/// Checks the header, which is at `first`, and finds the instructions. `place` says where one is from, by its place among the
+/// words and how many it has.
+fn split(
+    words: Vec<u32>,
+    first: Span,
+    place: impl FnMut(usize, usize) -> Span,
+) -> Result<Words, Diagnostics> {
     let header = |message: &str| Err(Diagnostic::error(message).at(first, "").into());
     let &[magic, version, _, bound, schema, ..] = words.as_slice() else {
         return header("the header of a SPIR-V module has five words");
@@ -175,24 +198,20 @@ pub(super) fn words(text: &str) -> Result<Words, Diagnostics> {
         return header("the bound of ids is not from 1 to 4194303");
     }
     let mut all = Words { words, insts: Vec::new(), defs: Vec::new(), unknown: Vec::new() };
-    all.split(&lines, bound)?;
+    all.split(place, bound)?;
     Ok(all)
 }
 
 impl Words {
     /// Finds the instructions.
-    fn split(&mut self, lines: &[(usize, Span)], bound: u32) -> Result<(), Diagnostics> {
+    fn split(&mut self, mut place: impl FnMut(usize, usize) -> Span, bound: u32) -> Result<(), Diagnostics> {
         let mut diags = Diagnostics::default();
         let mut at = HEADER;
-        let mut line = 0;
         while at < self.words.len() {
-            while lines.get(line + 1).is_some_and(|&(start, _)| start <= at) {
-                line += 1;
-            }
-            let span = lines[line].1;
-            let fatal = |message: String| Err(Diagnostic::error(message).at(span, "").into());
             let first = self.words[at];
             let (count, number) = ((first >> 16) as usize, first & 0xffff);
+            let span = place(at, count);
+            let fatal = |message: String| Err(Diagnostic::error(message).at(span, "").into());
             if count == 0 {
                 return fatal(format!("the instruction at byte {} has no words", 4 * at));
             }
