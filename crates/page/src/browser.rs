@@ -277,9 +277,24 @@ fn get(port: u16, host: &str, path: &str) -> String {
     let Ok(mut s) = TcpStream::connect(("127.0.0.1", port)) else { return String::new() };
     let _ = s.set_read_timeout(Some(Duration::from_secs(10)));
     let _ = write!(s, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    // Chromium keeps the connection open, whatever was asked for: the end is where the head says.
     let mut answer = Vec::new();
-    let _ = s.read_to_end(&mut answer);
+    let mut part = [0; 4096];
+    while let Ok(n @ 1..) = s.read(&mut part) {
+        answer.extend(&part[..n]);
+        if is_whole(&String::from_utf8_lossy(&answer)) {
+            break;
+        }
+    }
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// Whether an answer has as many bytes behind its head as that says.
+fn is_whole(answer: &str) -> bool {
+    let Some((head, body)) = answer.split_once("\r\n\r\n") else { return false };
+    let length =
+        head.lines().filter_map(|l| l.split_once(':')).find(|l| l.0.eq_ignore_ascii_case("content-length"));
+    length.and_then(|l| l.1.trim().parse().ok()).is_some_and(|n| body.len() >= n)
 }
 
 fn upgraded(port: u16, path: &str) -> TcpStream {
