@@ -114,3 +114,42 @@ fn what_cannot_be_done_is_said_and_the_session_goes_on() {
         c.args(["debug", "tgsi/get-num-groups.toml"]).current_dir(repository()).output().expect("it runs");
     assert!(!out.status.success() && String::from_utf8_lossy(&out.stderr).contains("--test says which"));
 }
+
+/// A kernel of the repository with a line of its program changed, as a fixture of its own.
+fn seeded(name: &str, of: &str, line: &str, becomes: &str) -> String {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debug");
+    std::fs::create_dir_all(&dir).expect("a folder");
+    let read = |ending: &str| {
+        std::fs::read_to_string(repository().join(format!("tgsi/{of}.{ending}"))).expect("a kernel")
+    };
+    let (program, fixture) = (read("tgsi"), read("toml"));
+    assert!(program.contains(line), "{of} has no {line}");
+    std::fs::write(dir.join(format!("{name}.tgsi")), program.replace(line, becomes)).expect("written");
+    let path = dir.join(format!("{name}.toml"));
+    std::fs::write(&path, fixture.replace(of, name)).expect("written");
+    path.to_str().expect("UTF-8").to_string()
+}
+
+#[test]
+fn seeded_faults_are_found() {
+    // Without the barrier behind the reads, a warp's next round stores before the other warp has read.
+    let race = seeded("race", "prefix-sum", " 20:   BARRIER", " 20:   NOP");
+    let said = debugged("race", &[&race, "-t", "gk110"], "watch s[0x7c]\nrun\nrun\n");
+    let stores: Vec<&str> = said.lines().filter(|l| l.starts_with("   by #")).collect();
+    assert_eq!(stores.len(), 2, "{said}");
+    assert!(stores.iter().all(|l| l.contains("warp 0")), "warp 1 has read nothing in between: {said}");
+
+    // Addresses that are too far back: the fault says where, the code which offset.
+    let line = " 15:     SHL TEMP[3].y, TEMP[2].xxxx, IMM[0].xxxx";
+    let far = seeded("far", "prefix-sum", line, &line.replace("IMM[0].xxxx", "IMM[0].yyyy"));
+    let said = debugged("far", &[&far, "-t", "gk110"], "run\n");
+    assert!(said.contains("out_of_bounds: 4 bytes at 0xffffc4"), "{said}");
+    assert!(said.contains("LDS R5, [R2+-0x40]") && said.contains("17:     LOAD"), "{said}");
+
+    // A round too few: the loop is left with 31 where 32 is right.
+    let rounds = seeded("rounds", "crc32", "IMM[1] UINT32 {0, 32,", "IMM[1] UINT32 {0, 31,");
+    let script = "break 27 lane 0 if R6 == 31\nrun\nregs R6-R7 u lane 0\nstep 3\n";
+    let said = debugged("rounds", &[&rounds, "-t", "gk110", "-O", "0"], script);
+    assert!(said.contains("R6 = 31          R7 = 4294967295"), "{said}");
+    assert!(said.contains("19:   USEQ"), "it is behind the inner loop: {said}");
+}
