@@ -87,17 +87,19 @@ impl Language {
         }
     }
 
+    /// Whether a file's bytes are words, to be read by [`Module::new`], and no text: of SPIR-V all but a listing.
+    pub fn is_binary(self, data: &[u8]) -> bool {
+        self == Language::SpirV && !data.starts_with(b";")
+    }
+
     /// A file's bytes as the text of a source: of a SPIR-V module its listing, of others what they are.
     ///
     /// # Errors
     /// Why they are none, in a sentence.
     pub fn text(self, data: &[u8]) -> Result<Cow<'_, str>, String> {
-        match self {
-            // A listing is a text already.
-            Language::SpirV if !data.starts_with(b";") => {
-                front::spirv::listing(data).map(Cow::Owned).map_err(|e| e.to_string())
-            }
-            _ => crate::input::text(data).map(Cow::Borrowed),
+        match self.is_binary(data) {
+            true => front::spirv::listing(data).map(Cow::Owned).map_err(|e| e.to_string()),
+            false => crate::input::text(data).map(Cow::Borrowed),
         }
     }
 }

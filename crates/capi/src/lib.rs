@@ -421,7 +421,7 @@ pub unsafe extern "C" fn nvir_compile(
         let name = name.unwrap_or("shader");
         let (mut text, mut module) = (Cow::Borrowed(""), None);
         // A module's listing is made where there is an error to show.
-        let read = if language == Language::SpirV && !source.starts_with(b";") {
+        let read = if language.is_binary(source) {
             Module::new(source).map(|m| module = Some(m)).map_err(|e| e.to_string())
         } else {
             language.text(source).map(|read| text = read)

@@ -90,7 +90,7 @@ pub fn listing(data: &[u8]) -> Result<String, NoModule> {
     words(data).map(|words| listing_of(&words, |_, _| {}))
 }
 
-/// The listing of a module's words. `place_of` is told each line: where among the words it begins, and where it is.
+/// The listing of a module's words. `place_of` gets each line: where among the words it begins, and where it is.
 pub(crate) fn listing_of(words: &[u32], mut place_of: impl FnMut(usize, Span)) -> String {
     let mut names = Names::default();
     instructions(words, |_, op, inst| names.note(op, inst));

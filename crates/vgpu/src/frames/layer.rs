@@ -75,7 +75,7 @@ impl Layer {
         let [width, height] = self.size;
         let [x0, y0, x1, y1] = within.unwrap_or([0, 0, width, height]);
         let (gx, gy) = self.grid;
-        let [bytes, tile_rows] = self.tile.map(|log2| 1 << log2);
+        let [bytes, tile_rows] = self.tile_size();
         self.changed = [0; 2];
         let columns =
             (x0.min(width) << gx) * self.bytes / bytes..((x1.min(width) << gx) * self.bytes).div_ceil(bytes);
@@ -111,13 +111,18 @@ impl Layer {
         changed
     }
 
+    /// Bytes of a row and rows that a tile has.
+    fn tile_size(&self) -> [u32; 2] {
+        self.tile.map(|log2| 1 << log2)
+    }
+
     /// The words of a tile as they were and as they are.
     fn tile<'s, 'm>(
         &'s mut self,
         surface: &Surface<'m>,
         [column, row]: [u32; 2],
     ) -> (&'s mut [u32], &'m [AtomicU32]) {
-        let [bytes, rows] = self.tile.map(|log2| 1 << log2);
+        let [bytes, rows] = self.tile_size();
         let first = (row * self.columns + column) as usize * TILE_WORDS;
         let new = surface.words(surface.byte(column * bytes, row * rows) / 4, TILE_WORDS);
         (&mut self.memory[first..first + new.len()], new)
@@ -150,7 +155,7 @@ impl Layer {
     /// Reads a tile, and which pixels of it are not as before.
     fn read_tile(&mut self, surface: &Surface<'_>, at: [u32; 2], changed: &mut Option<[u32; 4]>) {
         let ([column, row], [width, height]) = (at, self.size);
-        let [bytes, rows] = self.tile.map(|log2| 1 << log2);
+        let [bytes, rows] = self.tile_size();
         let (texel, (gx, gy), places) = (self.bytes, self.grid, self.places);
         let mut all = [0; 2];
         let (old, new) = self.tile(surface, at);
