@@ -20,9 +20,6 @@ use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// The version of this interface: changed when something that was there changes or goes.
 pub const NVIR_INTERFACE: u32 = 1;
 
