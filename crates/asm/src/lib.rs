@@ -9,6 +9,7 @@
 //! - [`issue`]: Kepler's issue control (stall counts and dual issue), by the [`model`] of what
 //!   instructions wait for
 //! - [`check`]: finished code against the rules of issue control
+//! - [`multiprocessor`]: how long what warps executed takes where they share one
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -20,4 +21,5 @@ pub mod issue;
 pub mod issue_class;
 pub mod listing;
 pub mod model;
+pub mod multiprocessor;
 pub mod raw;

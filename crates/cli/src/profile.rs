@@ -131,7 +131,7 @@ fn table(out: &mut String, first: &str, last: &str, rows: &[(String, [String; 6]
 }
 
 /// Tables by instruction, by source line and by operation.
-pub(crate) fn text(all: &[Profiled], engine: Choice) -> String {
+pub(crate) fn text(all: &[Profiled], model: Option<u64>, engine: Choice) -> String {
     let mut out = String::new();
     for p in all {
         let k = Kernel::of(p);
@@ -172,6 +172,12 @@ pub(crate) fn text(all: &[Profiled], engine: Choice) -> String {
         let rows: Vec<_> =
             k.operations().iter().map(|(op, row)| ((*op).to_string(), cells(row), String::new())).collect();
         table(&mut out, "operation", "", &rows);
+    }
+    if let Some(cycles) = model {
+        let _ = writeln!(
+            out,
+            "on one multiprocessor its launches take {cycles} cycles, by a model of several warps"
+        );
     }
     out
 }

@@ -308,7 +308,7 @@ impl Run<'_> {
             Outcome::Skipped(why) => outln!("skipped {chip} {}: {why}", visible(&r.name)),
             Outcome::Failed(why) => outln!("FAILED {chip} {}: {why}", visible(&r.name)),
         }
-        out::stdout(profile::text(&r.profiles, self.args.how.engine).as_bytes());
+        out::stdout(profile::text(&r.profiles, r.model_cycles, self.args.how.engine).as_bytes());
     }
 
     fn json(&self, r: &TestReport, buffers: Vec<Value>) -> Value {

@@ -347,7 +347,7 @@ impl Plan<'_> {
 }
 
 fn skipped(t: &Test, chip: Chip, why: String) -> TestReport {
-    let (failure, time, stats, profiles, warnings) = Default::default();
+    let (failure, time, stats, profiles, model_cycles, warnings) = Default::default();
     let outcome = Outcome::Skipped(why);
-    TestReport { name: t.name.clone(), chip, outcome, failure, time, stats, profiles, warnings }
+    TestReport { name: t.name.clone(), chip, outcome, failure, time, stats, profiles, model_cycles, warnings }
 }

@@ -233,6 +233,16 @@ fn a_profile_has_code_lines_and_cycles() {
     assert!(out.contains("  without a profile interpreted"), "{out}");
     let (_, out, _) = nvir(&dir, "run scale.toml --profile -t gf100");
     assert!(out.contains("cycles of issue are not available: gf100"), "{out}");
+    assert!(!out.contains("multiprocessor"), "{out}");
+    // A warp alone waits for memory, which its counts do not know; many hide it.
+    let cycles = |more: &str| -> u64 {
+        let (_, out, _) = nvir(&dir, &format!("run scale.toml --profile -t gk110 {more}"));
+        let words = out.split("its launches take ").nth(1).expect("a model");
+        words.split(' ').next().expect("a word").parse().expect("a number")
+    };
+    let issued = json_of(&dir, "run scale.toml --profile --json -t gk110")["tests"][0].clone();
+    assert_eq!(issued["model_cycles"].as_u64(), Some(cycles("")));
+    assert!(Some(cycles("")) > issued["issue_cycles"].as_u64(), "{issued}");
 
     // The sum over lines is that over instructions is the total, and the instructions are those that were executed.
     let all = json_of(&dir, "run scale.toml --profile --json -t gk104");
@@ -280,9 +290,11 @@ fn run_test_and_interp_write_the_same_fields() {
     assert_eq!(run["tests"][0]["warp_instructions"], test["tests"][0]["warp_instructions"]);
     assert!(run["tests"][0]["thread_instructions"].as_u64() > Some(0));
     let profiled = json_of(&dir, "test scale.toml --json --profile");
-    let cycles: Vec<bool> =
-        profiled["tests"].as_array().expect("tests").iter().map(|t| t["issue_cycles"].is_u64()).collect();
-    assert_eq!(cycles, [false, true, true], "Fermi has no scheduling words");
+    for key in ["issue_cycles", "model_cycles"] {
+        let tests = profiled["tests"].as_array().expect("tests");
+        let cycles: Vec<bool> = tests.iter().map(|t| t[key].is_u64()).collect();
+        assert_eq!(cycles, [false, true, true], "Fermi has no scheduling words: {key}");
+    }
 
     let text = std::fs::read_to_string(dir.join("scale.toml")).expect("there").replace("[3, 6]", "[3, 7]");
     std::fs::write(dir.join("scale.toml"), text).expect("written");

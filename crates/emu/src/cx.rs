@@ -22,6 +22,8 @@ pub(crate) struct Env<'a> {
     pub observed: bool,
     pub tracker: Option<&'a Tracker>,
     pub profile: bool,
+    /// Whether it is written down what warps execute.
+    pub timeline: bool,
     /// What kernels are compiled for.
     pub processor: Processor,
     /// Of the threads of a kernel's blocks.

@@ -3,14 +3,25 @@
 use crate::check::Checks;
 use crate::cx::Env;
 use crate::engine::{Engine, Exec};
+use crate::launch::Launch;
 use crate::run::bound::Bound;
 use crate::run::conflict::Tracker;
 use crate::stage::Context;
 use crate::state::block::Shape;
 use crate::state::warp::Side;
 use crate::units::special::ThreadNumbers;
+use nvir_isa::fetch::Run;
 use nvir_simd::Processor;
 use std::sync::Arc;
+
+/// Is shown what the warps of a kernel's launch executed, in which order: a model of time.
+pub trait Timeline {
+    /// A launch begins.
+    fn begin(&mut self, launch: &Launch<'_>);
+
+    /// A block has ended: what each of its warps executed. Blocks come in the order in which they end.
+    fn block(&mut self, warps: Vec<Vec<Run>>);
+}
 
 /// How to run, as opposed to what.
 pub struct Options<'a> {
@@ -27,6 +38,8 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
     /// Whether [`Stats::profile`](crate::Stats::profile) is filled.
     pub profile: bool,
+    /// Is shown what warps executed, with a profile; threads of a graphics stage are not.
+    pub timeline: Option<&'a mut dyn Timeline>,
     /// The fault of a kind that ends a block's run: after those before it (bad accesses, races, reads of what nothing has
     /// written) the thread goes on without what it was to do, and they are in [`Stats::faults`](crate::Stats::faults). 1: the first fault ends the
     /// launch, as an error. Above that the launch is no error: what ends it is the last of those faults.
@@ -48,6 +61,7 @@ impl Default for Options<'_> {
             trace: None,
             progress: None,
             profile: false,
+            timeline: None,
             faults: 1,
             engine: None,
             first: Side::default(),
@@ -74,6 +88,7 @@ impl Options<'_> {
             observed: tracker.is_some() || checks.global_race || checks.init && partial(),
             tracker,
             profile: self.profile,
+            timeline: self.profile && self.timeline.is_some() && stage.is_none(),
             processor: Processor::detect(),
             threads: ThreadNumbers::new(if stage.is_some() { [0; 3] } else { shape.block }),
             first: self.first,

@@ -34,6 +34,18 @@ impl Fetched {
     }
 }
 
+/// Instructions that a warp executed one after the other, in the order of the code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The address of the first.
+    pub first: u32,
+    /// The address of the last.
+    pub last: u32,
+    /// Passes that the last one's request to memory took: one for each 128-byte segment of global memory, or each word of the bank
+    /// of shared memory that most of its words lie in. At least 1.
+    pub passes: u32,
+}
+
 /// Whether instructions of this code may begin in the middle of a word. Up to the first short form
 /// all begin with one.
 pub fn has_short_forms(chip: Chip, words: &[u64]) -> bool {

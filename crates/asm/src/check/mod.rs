@@ -155,12 +155,12 @@ impl Schedule {
     }
 
     /// What an instruction reads, as [`nvir_isa::effects::Resource::index`].
-    fn reads(&self, n: usize) -> &[u16] {
+    pub(crate) fn reads(&self, n: usize) -> &[u16] {
         self.touched.reads(self.code[n].touches)
     }
 
     /// What it writes.
-    fn writes(&self, n: usize) -> &[u16] {
+    pub(crate) fn writes(&self, n: usize) -> &[u16] {
         self.touched.writes(self.code[n].touches)
     }
 

@@ -117,8 +117,7 @@ impl Line<'_> {
             "warp_instructions": stats.map(|s| s.warp_instructions),
             "issue_cycles": report.and_then(|r| profile::issue_cycles(&r.profiles)),
             "engines": self.report.and_then(|(r, _, engine)| profile::engines(&r.profiles, engine)),
-            // There is no model of a multiprocessor yet.
-            "model_cycles": null,
+            "model_cycles": report.and_then(|r| r.model_cycles),
         })
     }
 }

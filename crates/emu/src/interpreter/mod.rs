@@ -366,8 +366,15 @@ fn observe(cx: &mut Cx<'_>, w: &Warp, inst: &Inst, at: usize, mask: Mask, depth:
         let branch = matches!(inst.micro, Micro::Flow(Flow::Bra { .. } | Flow::Brx { .. }));
         p.stack = p.stack.max(w.stack.len() as u64);
         p.divergences += u64::from(branch && w.stack.len() > depth);
-        p.transactions += std::mem::take(&mut cx.block.transactions);
-        p.bank_conflicts += std::mem::take(&mut cx.block.conflicts);
+        let (transactions, conflicts) =
+            (std::mem::take(&mut cx.block.transactions), std::mem::take(&mut cx.block.conflicts));
+        p.transactions += transactions;
+        p.bank_conflicts += conflicts;
+        if cx.env.timeline {
+            let passes = transactions.max(1).saturating_add(conflicts) as u32;
+            let before = before(cx, at);
+            cx.block.executes(w.index, w.at, before, passes);
+        }
     }
     if cx.trace.is_some() {
         let line = trace::line(cx, w, inst, mask);
@@ -375,6 +382,13 @@ fn observe(cx: &mut Cx<'_>, w: &Warp, inst: &Inst, at: usize, mask: Mask, depth:
             sink(&line);
         }
     }
+}
+
+/// The address of the instruction before the one of this index.
+fn before(cx: &Cx<'_>, at: usize) -> Option<u32> {
+    let is_sched = |at: &usize| matches!(cx.env.bound.insts[*at].micro, Micro::Sched);
+    let before = (0..at).rev().find(|at| !is_sched(at))?;
+    Some(cx.env.bound.launch.program.code.address(before))
 }
 
 fn bad_pc(w: &Warp, alignment: u32) -> Trap {

@@ -134,6 +134,7 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks)
         || cores < 2
         || options.trace.is_some()
+        || options.timeline.is_some()
         || options.checks.global_race
         || options.engine.is_some_and(|engine| !engine.shares_memory())
         || too_large();
@@ -146,6 +147,9 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
         if counters.is_none() {
             snapshot.restore(memory);
         }
+    }
+    if let Some(timeline) = &mut options.timeline {
+        timeline.begin(launch);
     }
     let counters = match counters {
         Some(t) => t,
@@ -210,6 +214,9 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Cou
             Ok(Progress::Done) => {
                 done += 1;
                 counters.add(env, &mut block);
+                if let Some(timeline) = options.timeline.as_deref_mut().filter(|_| env.timeline) {
+                    timeline.block(std::mem::take(&mut block.st.executed));
+                }
                 ended = Some(block);
             }
             Ok(Progress::Running) => resident.push_back(block),

@@ -11,6 +11,7 @@ use crate::stage::Io;
 use crate::stats::PcProfile;
 use crate::trap::{NoteKey, Other, Trap};
 use crate::units::texture::descriptors::Seen;
+use nvir_isa::fetch::Run;
 use rustc_hash::FxHashMap;
 
 /// How many blocks there are, and how large they are.
@@ -72,6 +73,8 @@ pub(crate) struct BlockState {
     pub thread_steps: u64,
     pub shadow: Option<Box<Shadow>>,
     pub profile: Option<Vec<PcProfile>>,
+    /// By warp, what it executed, if somebody is to be shown it.
+    pub executed: Vec<Vec<Run>>,
     /// What is reported without stopping: the warp that did it first, and how often.
     pub notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
     /// Faults of each kind that the block went on after.
@@ -116,6 +119,17 @@ impl BlockState {
     #[cold]
     pub(crate) fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
         self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
+    }
+
+    /// Writes down that a warp executes the instruction at `at`, before which the one at `before` stands.
+    pub(crate) fn executes(&mut self, warp: u32, at: u32, before: Option<u32>, passes: u32) {
+        let Some(runs) = self.executed.get_mut(warp as usize) else { return };
+        match runs.last_mut() {
+            Some(run) if Some(run.last) == before && run.passes == 1 => {
+                (run.last, run.passes) = (at, passes);
+            }
+            _ => runs.push(Run { first: at, last: at, passes }),
+        }
     }
 
     /// Counts a memory request for the profile.
