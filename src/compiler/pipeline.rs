@@ -209,7 +209,7 @@ impl<'a> Compile<'a> {
             let most = if program.stage().is_graphics() || !chip.has_sched_words() {
                 gprs
             } else {
-                chip.gprs_of_warps(gprs)
+                chip.gprs_of_occupancy(self.threads(program), gprs, program.shared_bytes)
             };
             let ends = program.funcs[root].result_regs.iter().map(|&r| u32::from(r) + 1);
             let results = ends.max().unwrap_or(0).max(results);

@@ -310,7 +310,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate merge_exits loop_lag unroll address mem_forward
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate merge_exits loop_lag loop_loads unroll address mem_forward
             hoist if_convert known_bits divmod copy_prop address loop_loads dce
         ),
         (Stage::Ssa, _) => passes!(

@@ -20,7 +20,8 @@
 //! steps before it there is nothing leaves the first loop no rounds.
 //!
 //! Done for short bodies, of which test, counter and branch are a large part, and where all lanes
-//! leave together: else those with few rounds wait twice.
+//! leave together: else those with few rounds wait twice. Loops that load wait for memory in each
+//! round: there loads of several rounds on the way at once are worth that.
 //!
 //! Safe because the same instructions are executed in the same order, but for tests that would let
 //! the loop go on.
@@ -59,7 +60,9 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>, loops: Vec<Loop>) -> usiz
     found.retain(|(l, c)| {
         let insts = l.blocks.iter().flat_map(|&b| &f.blocks[b].body);
         let length = insts.map(|&i| Walk::length(&f.insts[i])).sum::<u32>() + 1;
-        let fits = length <= LONGEST && length * ROUNDS <= left && uniform.contains(c.test);
+        let fits = length <= LONGEST
+            && length * ROUNDS <= left
+            && (uniform.contains(c.test) || waits_for_memory(f, l));
         if fits {
             left -= length * ROUNDS;
         }
@@ -72,6 +75,13 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>, loops: Vec<Loop>) -> usiz
         f.layout.splice(at..at, made);
     }
     found.len()
+}
+
+/// Whether rounds load from memory that answers late.
+fn waits_for_memory(f: &Function, l: &Loop) -> bool {
+    let loads =
+        |i: InstId| f.insts[i].op == Op::Ld && f.insts[i].mem.is_some_and(|m| m.space == Space::Global);
+    l.blocks.iter().flat_map(|&b| &f.blocks[b].body).any(|&i| loads(i))
 }
 
 /// What ends a loop.

@@ -71,6 +71,7 @@ impl Default for FreeList {
     }
 }
 
+const CARRY: u16 = Resource::Carry.index() as u16;
 const NOWHERE: u16 = u16::MAX;
 const FIRST: u16 = Resource::Gpr(0).index() as u16;
 
@@ -240,7 +241,11 @@ impl FreeList {
     fn find_single(&mut self, ranges: &LiveRanges, range: RangeId, before: Cycle) -> Room {
         let w = &ranges.list[range as usize];
         let gpr = Resource::register(w.register).is_some();
-        let (start, old, end) = if gpr { (FIRST, self.old, self.limit) } else { (0, 7, 7) };
+        let (start, old, end) = match w.register {
+            _ if gpr => (FIRST, self.old, self.limit),
+            CARRY => (CARRY, CARRY + 1, CARRY + 1),
+            _ => (0, 7, 7),
+        };
         let next = if gpr { self.next.min(old) } else { start };
         let mut best: Option<Cycle> = None;
         for registers in [next..old, start..next, old..end] {
@@ -269,7 +274,9 @@ impl FreeList {
             self.taken.insert(r);
             self.holder[usize::from(r)] = ranges.list[m as usize].is;
         }
-        self.next = (base + 1).max(FIRST);
+        if base >= FIRST {
+            self.next = base + 1;
+        }
     }
 
     /// The cycle from which a register is free for a live range, until that ends. One that somebody

@@ -114,6 +114,7 @@ impl Graph {
         self.users.last.resize(ranges.list.len(), Touch { writer: NOBODY, cycles: 0, readers: NOBODY });
         self.memory.clear();
         let (mut fence, mut since) = (NOBODY, 0);
+        let mut carries = ranges.carries.iter().peekable();
         for (n, line) in (0u32..).zip(lines) {
             let m = &line.inst;
             let is_fence = is_fence(m);
@@ -125,6 +126,12 @@ impl Graph {
             }
             if is_fence {
                 (fence, since) = (n, n + 1);
+            }
+            if let Some(&&(first, last)) = carries.peek()
+                && first == n
+            {
+                carries.next();
+                self.before_chain(lines, ranges, first, last);
             }
             let effect = memory(m);
             if effect != MemoryEffect::None {
@@ -139,6 +146,29 @@ impl Graph {
                 self.users.write(n, range, ranges.list[range as usize].register, m, &mut self.edges);
             }
             self.starts.push(self.edges.len() as u32);
+        }
+    }
+}
+
+impl Graph {
+    /// A chain of condition codes begins when all that its instructions need besides has issued: what makes it may need the
+    /// condition code, too.
+    fn before_chain(&mut self, lines: &[&Line], ranges: &LiveRanges, first: u32, last: u32) {
+        let mut needed: Vec<RangeId> = Vec::new();
+        for n in (first + 1..=last).rev() {
+            let written = ranges.writes(n as usize);
+            if n != last && !written.iter().any(|r| needed.contains(r)) {
+                continue;
+            }
+            needed.retain(|r| !written.contains(r) || !lines[n as usize].inst.guard.is_true());
+            needed.extend(ranges.reads(n as usize));
+        }
+        for range in needed {
+            let t = self.users.last[range as usize];
+            if t.writer != NOBODY {
+                let cycles = t.cycles.saturating_sub(latency::CARRY).max(1);
+                self.edges.push(Edge { earlier: t.writer, cycles });
+            }
         }
     }
 }

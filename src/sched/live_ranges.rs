@@ -60,6 +60,8 @@ pub(crate) struct LiveRanges {
     named: Vec<u32>,
     /// By [`Resource::index`]: the live range that is there.
     current: Vec<RangeId>,
+    /// Chains of condition codes that go from instruction to instruction: the first, and the last that reads one.
+    pub carries: Vec<(u32, u32)>,
     /// One more than the last register that one has in the code, as [`Resource::index`].
     end: u16,
     /// LiveRanges in the order of their groups, and where each one's group is.
@@ -85,6 +87,7 @@ impl LiveRanges {
             names: Vec::with_capacity(4 * instructions),
             named: Vec::with_capacity(instructions + 1),
             current: vec![NONE; Resource::COUNT],
+            carries: Vec::new(),
             end: 0,
             members: Vec::with_capacity(2 * instructions),
             places: Vec::with_capacity(2 * instructions),
@@ -154,7 +157,38 @@ impl LiveRanges {
                 (w.leaves, w.pinned) = (true, true);
             }
         }
+        self.find_carries();
         self.collect();
+    }
+
+    /// Finds the chains of condition codes; those that are long keep their order.
+    fn find_carries(&mut self) {
+        self.carries.clear();
+        let mut chain: Vec<RangeId> = Vec::new();
+        for range in 0..self.list.len() as RangeId {
+            let w = self.list[range as usize];
+            if w.register != CARRY {
+                continue;
+            }
+            let goes_on = chain.last().is_some_and(|&c| !w.pinned && self.list[c as usize].last == w.first);
+            if !goes_on {
+                self.end_chain(&mut chain);
+            }
+            chain.push(range);
+        }
+        self.end_chain(&mut chain);
+    }
+
+    fn end_chain(&mut self, chain: &mut Vec<RangeId>) {
+        if let (Some(&first), Some(&last)) = (chain.first(), chain.last()) {
+            let (from, to) = (self.list[first as usize].first, self.list[last as usize].last);
+            if to - from > LONGEST_CHAIN || chain.iter().any(|&c| self.list[c as usize].pinned) {
+                chain.iter().for_each(|&c| self.list[c as usize].pinned = true);
+            } else if to > from {
+                self.carries.push((from, to));
+            }
+        }
+        chain.clear();
     }
 
     /// Names a register that is one live range from the start to the end of the block.
@@ -179,12 +213,13 @@ impl LiveRanges {
             let mut leader = NONE;
             for r in r..(r + u16::from(width)).min(Resource::COUNT as u16) {
                 let range = match access {
-                    Access::Write if replaces && r != CARRY => self.fresh(k, r),
+                    Access::Write if replaces => self.fresh(k, r),
                     _ => self.present(k, r),
                 };
                 self.name(k, range);
                 self.touched.push(range);
-                if slot == Slot::Implied {
+                // There is one condition code: it moves nowhere, and is free for the next one.
+                if slot == Slot::Implied && r != CARRY {
                     self.list[range as usize].pinned = true;
                 }
                 if leader == NONE {
@@ -375,5 +410,8 @@ impl LiveRanges {
         changed
     }
 }
+
+/// Instructions from the first to the last of a chain of condition codes that may change places with others.
+const LONGEST_CHAIN: u32 = 16;
 
 const CARRY: u16 = Resource::Carry.index() as u16;

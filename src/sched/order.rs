@@ -86,14 +86,14 @@ struct Scheduler {
     scratch: Scratch,
 }
 
-/// So many instructions of the old order are looked at together, one try after the other. 48 in
-/// between would save 0.8 % of the cycles of ptxas's corpus, and cost 0.4 % of the compile time.
-const WINDOWS: [usize; 2] = [usize::MAX, 16];
+/// So many instructions of the old order are looked at together, one try after the other: long blocks that find no registers with
+/// all have loads to hide.
+const WINDOWS: [usize; 4] = [usize::MAX, 64, 32, 16];
 
 /// The old order stays if it takes longer than the least that is possible by no more than this part
-/// of it: if registers may move, and if not. Twice as much costs 0.4 % of the cycles and one pair
-/// in a hundred, and saves 1 % of the compile time.
-const NEAR: Cycle = 8;
+/// of it: if registers may move, and if not. Twice as much costs 0.6 % of the cycles, four times as much 1 %, and they save 1 %
+/// of the compile time each.
+const NEAR: Cycle = 16;
 const NEAR_IN_PLACE: Cycle = 4;
 
 /// Registers that the code did not have, and that cost no resident warp, are taken for an order that

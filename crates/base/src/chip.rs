@@ -230,6 +230,19 @@ impl Chip {
         (gprs..=self.gprs()).take_while(|&n| self.resident_warps(n) >= warps).last().unwrap_or(gprs)
     }
 
+    /// The same for blocks of `threads` threads (`None`: not declared) and `shared` bytes: other limits may let fewer warps be
+    /// resident than registers do.
+    pub fn gprs_of_occupancy(self, threads: Option<u32>, gprs: u32, shared: u32) -> u32 {
+        if threads.is_none() {
+            return self.gprs_of_warps(gprs);
+        }
+        let warps = self.occupancy(threads, gprs, shared);
+        (gprs..=self.gprs())
+            .take_while(|&n| self.occupancy(threads, n, shared) >= warps)
+            .last()
+            .unwrap_or(gprs)
+    }
+
     /// The most warps that a multiprocessor holds of blocks of `threads` threads (`None`: not
     /// declared) and `shared` bytes, whatever their registers.
     pub fn resident_warps_of_blocks(self, threads: Option<u32>, shared: u32) -> u32 {

@@ -92,6 +92,8 @@ impl Answer {
     pub(super) fn of(m: &MInst) -> Answer {
         match (latency::unit(m.op), m.op) {
             (Unit::Texture, Op::Texdepbar) => Answer::Counted,
+            // What is read through the texture unit as plain memory is read once, as a rule.
+            (Unit::Texture, Op::Ldg) => Answer::Texture(GLOBAL),
             (Unit::Texture, _) => Answer::Texture(TEXTURE),
             (Unit::Memory, Op::Ldl) => Answer::Late(LOCAL),
             (Unit::Memory, _) => Answer::Late(GLOBAL),
