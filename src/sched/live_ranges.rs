@@ -119,7 +119,7 @@ impl LiveRanges {
     }
 
     /// The live range that stands for a group.
-    fn root(&self, mut range: RangeId) -> RangeId {
+    pub(super) fn root(&self, mut range: RangeId) -> RangeId {
         while self.list[range as usize].group != range {
             range = self.list[range as usize].group;
         }
