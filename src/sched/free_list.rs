@@ -186,12 +186,15 @@ impl FreeList {
         now: Cycle,
         strictly: bool,
     ) -> Room {
-        // What it reads last is free for what it writes, unless it is read late.
-        let early = !strictly && !latency::holds_sources(op) && !is_texture(op);
         let before = now + Cycle::from(!strictly);
         if self.vain.before != before {
             self.vain = Vain { before, ..Vain::default() };
         }
+        if reads.is_empty() {
+            return self.find(ranges, writes, before);
+        }
+        // What it reads last is free for what it writes, unless it is read late.
+        let early = !strictly && !latency::holds_sources(op) && !is_texture(op);
         if !early {
             return self.find(ranges, writes, before);
         }

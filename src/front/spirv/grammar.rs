@@ -217,6 +217,17 @@ impl OneByOne {
     }
 }
 
+/// The ids among an instruction's words behind the first, if they all stand in front of its other operands.
+pub(super) fn leading_ids(op: Op, words: &[u32]) -> Option<&[u32]> {
+    let one_by_one = WORDS[row(op)?]?;
+    let leading = one_by_one.ids.trailing_ones() as usize;
+    let others = one_by_one.ids >> leading.min(31) != 0 && leading < 31;
+    if others || words.len() > one_by_one.most {
+        return None;
+    }
+    Some(if leading > 31 { words } else { &words[..leading.min(words.len())] })
+}
+
 fn row(op: Op) -> Option<usize> {
     usize::from(*TABLE.get(op as usize)?).checked_sub(1)
 }
