@@ -261,8 +261,8 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Counts all rounds of a loop; none if it is not known how many there are, or if they are too
-    /// many. Gives their number.
+    /// Counts all rounds of a loop; none if it is not known how many there are, if they are too
+    /// many, or if each is like the one before, as far as is known. Gives their number.
     pub(super) fn count_rounds(
         &mut self,
         f: &Function,
@@ -273,8 +273,19 @@ impl<'a> Rounds<'a> {
         let mut rounds = 0;
         while self.round(f, l, tally.as_deref_mut())? == End::Again {
             rounds += 1;
+            if self.repeats(f, l) {
+                return None;
+            }
         }
         Some(rounds)
+    }
+
+    /// Whether the round that follows begins with what the last one began with.
+    fn repeats(&self, f: &Function, l: &Loop) -> bool {
+        let params = &f.blocks[l.header()].params;
+        params.iter().zip(&self.next).all(|(&p, &next)| {
+            next == self.known[p] || !matches!(next, Known::Imm(_)) && self.known[p] == Known::Itself
+        })
     }
 
     /// Looks at the instructions of a block.

@@ -5,9 +5,11 @@ use super::live_ranges::{LiveRanges, NONE, RangeId};
 use super::liveness::Set;
 use crate::isa::effects::{Resource, is_texture};
 use crate::isa::{Op, latency};
+use arrayvec::ArrayVec;
 use nvir_asm::model::{Cycle, latency_of};
 
 /// What may become of an instruction that wants registers.
+#[derive(Clone, Copy)]
 pub(super) enum Room {
     Found,
     /// There will be, in that cycle.
@@ -52,6 +54,50 @@ pub(crate) struct FreeList {
     limit: u16,
     /// One more than the last that a live range has had.
     used: u16,
+    /// How groups lie, by the live range that stands for each, as far as it was asked for.
+    groups: Vec<Option<Group>>,
+    /// The first of the instructions for which registers are claimed.
+    claims: u32,
+    vain: Vain,
+}
+
+/// How the registers of a group lie in the code.
+#[derive(Clone, Copy)]
+struct Group {
+    lowest: u16,
+    /// Where its last live range ends in the old order.
+    last: u32,
+    shape: Shape,
+}
+
+/// What groups have in common for which there is room in the same places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    gpr: bool,
+    align: u16,
+    residue: u16,
+    /// Registers from the lowest to the highest.
+    span: u16,
+    /// A mask of those that it has, the lowest first; those far behind are left out.
+    members: u64,
+}
+
+impl Shape {
+    /// Whether it says all of how a group lies.
+    fn is_whole(&self) -> bool {
+        u32::from(self.span) <= u64::BITS
+    }
+}
+
+/// What was looked for in vain, for an instruction that issues before a cycle, since registers were
+/// taken or became free last. Many wait for the same, and are tried again whenever one becomes free.
+#[derive(Default)]
+struct Vain {
+    before: Cycle,
+    /// A predicate, the condition code, a general register.
+    singles: [Option<Room>; 3],
+    /// Registers for groups, from one on.
+    groups: ArrayVec<(Shape, u16, Room), 4>,
 }
 
 impl Default for FreeList {
@@ -67,6 +113,9 @@ impl Default for FreeList {
             old: 0,
             limit: 0,
             used: 0,
+            groups: Vec::new(),
+            claims: 0,
+            vain: Vain::default(),
         }
     }
 }
@@ -81,6 +130,9 @@ impl FreeList {
     pub(super) fn start(&mut self, ranges: &LiveRanges, after: &Set, allowed: &Set, old: u32, limit: u32) {
         self.next = FIRST;
         self.used = 0;
+        self.vain = Vain::default();
+        self.groups.clear();
+        self.groups.resize(ranges.list.len(), None);
         self.old = FIRST + old.min(limit).min(254) as u16;
         self.limit = FIRST + limit.min(254) as u16;
         // Nobody looks at others.
@@ -100,6 +152,7 @@ impl FreeList {
                 *claimed = w.first.min(*claimed);
             }
         }
+        self.claims = self.claimed[..end].iter().copied().min().unwrap_or(u32::MAX);
         for w in ranges.list.iter().filter(|w| w.enters) {
             self.taken.insert(w.register);
             self.holder[usize::from(w.register)] = w.is;
@@ -134,26 +187,42 @@ impl FreeList {
         now: Cycle,
         strictly: bool,
     ) -> Room {
+        let before = now + Cycle::from(!strictly);
+        if self.vain.before != before {
+            self.vain = Vain { before, ..Vain::default() };
+        }
+        if reads.is_empty() {
+            return self.find(ranges, writes, before);
+        }
         // What it reads last is free for what it writes, unless it is read late.
         let early = !strictly && !latency::holds_sources(op) && !is_texture(op);
-        if early {
-            self.count_down(reads);
+        if !early {
+            return self.find(ranges, writes, before);
         }
-        let room = self.find(ranges, writes, now + Cycle::from(!strictly));
-        if early {
-            self.count_up(reads, !matches!(room, Room::Found));
+        let free = self.count_down(reads);
+        // With these registers there may be room.
+        let vain = free.then(|| std::mem::replace(&mut self.vain, Vain { before, ..Vain::default() }));
+        let room = self.find(ranges, writes, before);
+        let back = !matches!(room, Room::Found);
+        self.count_up(reads, back);
+        if let Some(vain) = vain {
+            self.vain = if back { vain } else { Vain::default() };
         }
         room
     }
 
-    fn count_down(&mut self, reads: &[RangeId]) {
+    /// Tells whether registers are free then.
+    fn count_down(&mut self, reads: &[RangeId]) -> bool {
+        let mut free = false;
         for &range in reads {
             let occupant = &mut self.occupants[range as usize];
             occupant.names -= 1;
             if occupant.names == 0 && !occupant.leaves {
                 self.taken.remove(occupant.register);
+                free = true;
             }
         }
+        free
     }
 
     /// The opposite; `back` if nobody has taken the registers meanwhile.
@@ -192,6 +261,7 @@ impl FreeList {
                     let occupant = &mut self.occupants[m as usize];
                     self.taken.remove(occupant.register);
                     occupant.register = NOWHERE;
+                    self.vain = Vain::default();
                 }
                 return room;
             }
@@ -202,17 +272,21 @@ impl FreeList {
     /// Takes registers for a group: of those that the code had the next ones that are free, or else
     /// new ones.
     fn find_group(&mut self, ranges: &LiveRanges, range: RangeId, before: Cycle) -> Room {
-        let group = ranges.group(range);
+        let root = ranges.root(range);
+        let group = ranges.group(root);
         if let &[single] = group {
             return self.find_single(ranges, single, before);
         }
+        let Group { lowest, last, shape } = self.group(ranges, root, group);
+        let Shape { gpr, align, residue, span, .. } = shape;
+        // Nobody's claim is in the way of those that end before.
+        let free = last < self.claims && shape.is_whole();
+        let same = |v: &&(Shape, u16, Room)| v.0 == shape && v.1 == self.next;
+        if free && let Some(&(_, _, room)) = self.vain.groups.iter().find(same) {
+            return room;
+        }
         let register = |m: RangeId| ranges.list[m as usize].register;
-        let (lowest, highest) =
-            group.iter().fold((u16::MAX, 0), |(l, h), &m| (l.min(register(m)), h.max(register(m))));
-        let gpr = Resource::register(lowest).is_some();
-        let (start, old, end) = if gpr { (FIRST, self.old, self.limit) } else { (0, 7, 7) };
-        let (align, span) = (ranges.align(range), highest - lowest + 1);
-        let residue = (lowest - start) % align;
+        let (start, old, end) = self.bounds(gpr);
         let next = if gpr { start + (self.next - start) / align * align + residue } else { start };
         let mut best: Option<(Cycle, u16)> = None;
         for (from, to) in [(next, old), (start + residue, next), (old.next_multiple_of(align) + residue, end)]
@@ -234,18 +308,50 @@ impl FreeList {
                 base += align;
             }
         }
-        best.map_or(Room::No, |(at, _)| Room::Later(at))
+        let room = best.map_or(Room::No, |(at, _)| Room::Later(at));
+        if free {
+            _ = self.vain.groups.try_push((shape, self.next, room));
+        }
+        room
+    }
+
+    /// How a group lies.
+    fn group(&mut self, ranges: &LiveRanges, root: RangeId, group: &[RangeId]) -> Group {
+        *self.groups[root as usize].get_or_insert_with(|| {
+            let range = |&m: &RangeId| &ranges.list[m as usize];
+            let lowest = group.iter().map(|m| range(m).register).min().unwrap_or(FIRST);
+            let last = group.iter().map(|m| range(m).last).max().unwrap_or(0);
+            let place = |m| range(m).register - lowest;
+            let members = group.iter().fold(0, |mask, m| mask | 1u64.unbounded_shl(place(m).into()));
+            let span = 1 + group.iter().map(place).max().unwrap_or(0);
+            let gpr = Resource::register(lowest).is_some();
+            let (start, align) = (if gpr { FIRST } else { 0 }, ranges.align(root));
+            let shape = Shape { gpr, align, residue: (lowest - start) % align, span, members };
+            Group { lowest, last, shape }
+        })
+    }
+
+    /// The first register that may be free, the end of those that the code had, and of all.
+    fn bounds(&self, gpr: bool) -> (u16, u16, u16) {
+        if gpr { (FIRST, self.old, self.limit) } else { (0, 7, 7) }
     }
 
     /// The same for a live range of its own.
     fn find_single(&mut self, ranges: &LiveRanges, range: RangeId, before: Cycle) -> Room {
         let w = &ranges.list[range as usize];
         let gpr = Resource::register(w.register).is_some();
-        let (start, old, end) = match w.register {
-            _ if gpr => (FIRST, self.old, self.limit),
-            CARRY => (CARRY, CARRY + 1, CARRY + 1),
-            _ => (0, 7, 7),
+        let free = w.last < self.claims;
+        let kind = match w.register {
+            _ if gpr => 2,
+            CARRY => 1,
+            _ => 0,
         };
+        if free && let Some(room) = self.vain.singles[kind] {
+            return room;
+        }
+        // There is one condition code.
+        let (start, old, end) =
+            if w.register == CARRY { (CARRY, CARRY + 1, CARRY + 1) } else { self.bounds(gpr) };
         let next = if gpr { self.next.min(old) } else { start };
         let mut best: Option<Cycle> = None;
         for registers in [next..old, start..next, old..end] {
@@ -263,10 +369,15 @@ impl FreeList {
                 best = Some(best.map_or(at, |b| b.min(at)));
             }
         }
-        best.map_or(Room::No, Room::Later)
+        let room = best.map_or(Room::No, Room::Later);
+        if free {
+            self.vain.singles[kind] = Some(room);
+        }
+        room
     }
 
     fn take(&mut self, group: &[RangeId], base: u16, lowest: u16, ranges: &LiveRanges) {
+        self.vain = Vain::default();
         for &m in group {
             // Those that have become one with another are taken twice.
             let r = base + ranges.list[m as usize].register - lowest;
@@ -300,6 +411,7 @@ impl FreeList {
         op: Op,
         now: Cycle,
     ) -> bool {
+        self.vain = Vain::default();
         let hold = if latency::holds_sources(op) { latency::HOLD } else { 0 };
         for &range in reads {
             let busy = &mut self.occupants[range as usize].busy;

@@ -6,6 +6,7 @@
 //! register (it is *pinned*); everything else may move to another one. LiveRanges that an
 //! instruction names as a vector move together and keep their alignment: a *group*.
 
+use super::guards;
 use super::liveness::Set;
 use crate::emit::code::Line;
 use crate::isa::effects::{self, Access, Resource, Slot, Touched};
@@ -60,6 +61,8 @@ pub(crate) struct LiveRanges {
     named: Vec<u32>,
     /// By [`Resource::index`]: the live range that is there.
     current: Vec<RangeId>,
+    /// Whether nobody reads what a predicated instruction leaves where it is not executed; empty without any.
+    whole: Vec<bool>,
     /// Chains of condition codes that go from instruction to instruction: the first, and the last that reads one.
     pub carries: Vec<(u32, u32)>,
     /// One more than the last register that one has in the code, as [`Resource::index`].
@@ -87,6 +90,7 @@ impl LiveRanges {
             names: Vec::with_capacity(4 * instructions),
             named: Vec::with_capacity(instructions + 1),
             current: vec![NONE; Resource::COUNT],
+            whole: Vec::new(),
             carries: Vec::new(),
             end: 0,
             members: Vec::with_capacity(2 * instructions),
@@ -122,7 +126,7 @@ impl LiveRanges {
     }
 
     /// The live range that stands for a group.
-    fn root(&self, mut range: RangeId) -> RangeId {
+    pub(super) fn root(&self, mut range: RangeId) -> RangeId {
         while self.list[range as usize].group != range {
             range = self.list[range as usize].group;
         }
@@ -137,6 +141,9 @@ impl LiveRanges {
         self.names.clear();
         self.named.clear();
         self.current.fill(NONE);
+        if moves == Moves::Allowed {
+            guards::find_whole(lines, touched, after, &mut self.whole);
+        }
         for (k, line) in (0u32..).zip(lines) {
             self.named.push(self.names.len() as u32);
             let reads = self.touched.len() as u32;
@@ -200,9 +207,10 @@ impl LiveRanges {
 
     fn line(&mut self, k: u32, m: &MInst, reads: u32) {
         let mut writes = NONE;
-        // A predicated write leaves what was there where it is not executed, and some forms add to
-        // their destination.
-        let replaces = m.guard.is_true() && !matches!(m.op, Op::Ffma32i | Op::Imad32i);
+        // A predicated write leaves what was there where it is not executed, which may be read, and
+        // some forms add to their destination.
+        let whole = m.guard.is_true() || self.whole.get(k as usize) == Some(&true);
+        let replaces = whole && !guards::adds(m);
         let swaps = m.op == Op::Atom && m.has(Mod::Cas);
         let mut swap: RangeId = NONE;
         let each = |slot: Slot, first: Resource, width: u8, access: Access| {

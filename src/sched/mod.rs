@@ -8,6 +8,7 @@
 //! | `list` | an order while it is being made |
 //! | `liveness` | which registers are read later |
 //! | `live_ranges` | what a block keeps in registers, apart from which registers they are |
+//! | `guards` | predicated writes that are as good as whole ones |
 //! | `free_list` | which registers are free while a block is scheduled |
 //! | `graph` | which instructions keep their order, and how far apart |
 //! | `nvir_asm::model` | what an instruction waits for: results, held sources, ports |
@@ -17,6 +18,7 @@
 
 mod free_list;
 mod graph;
+mod guards;
 mod list;
 mod live_ranges;
 mod liveness;

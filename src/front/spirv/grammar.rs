@@ -156,7 +156,7 @@ static TABLE: [u8; COUNT] = {
     table
 };
 
-/// Of each row, its operands if they are words one by one.
+/// Of each row, its operands if they are words one by one, apart from masks at the end.
 static WORDS: [Option<OneByOne>; ROWS.len()] = {
     let mut words = [None; ROWS.len()];
     let mut row = 0;
@@ -174,13 +174,20 @@ struct OneByOne {
     ids: u32,
     fewest: usize,
     most: usize,
+    /// More words are masks, and what these bring along.
+    masks: bool,
 }
 
 impl OneByOne {
     const fn of(letters: &[u8]) -> Option<OneByOne> {
-        let mut words = OneByOne { ids: 0, fewest: 0, most: 0 };
+        let mut words = OneByOne { ids: 0, fewest: 0, most: 0, masks: false };
         let mut n = 0;
         while n < letters.len() {
+            if matches!(letters[n], b'M' | b'O') {
+                words.masks = true;
+                n += 1;
+                continue;
+            }
             let is_id = matches!(letters[n], b't' | b'r' | b'i');
             if !is_id && letters[n] != b'l' || words.fewest != words.most || n >= 31 {
                 return None;
@@ -210,6 +217,17 @@ impl OneByOne {
     }
 }
 
+/// The ids among an instruction's words behind the first, if they all stand in front of its other operands.
+pub(super) fn leading_ids(op: Op, words: &[u32]) -> Option<&[u32]> {
+    let one_by_one = WORDS[row(op)?]?;
+    let leading = one_by_one.ids.trailing_ones() as usize;
+    let others = one_by_one.ids >> leading.min(31) != 0 && leading < 31;
+    if others || words.len() > one_by_one.most {
+        return None;
+    }
+    Some(if leading > 31 { words } else { &words[..leading.min(words.len())] })
+}
+
 fn row(op: Op) -> Option<usize> {
     usize::from(*TABLE.get(op as usize)?).checked_sub(1)
 }
@@ -229,8 +247,8 @@ pub(super) fn walk(
 ) -> Result<(), Misfit> {
     let Some(row) = row(op) else { return walk_pattern("", words, selector_words, f) };
     match WORDS[row] {
-        Some(one_by_one) => one_by_one.walk(words, f),
-        None => walk_pattern(ROWS[row].0, words, selector_words, f),
+        Some(one_by_one) if !one_by_one.masks || words.len() <= one_by_one.most => one_by_one.walk(words, f),
+        _ => walk_pattern(ROWS[row].0, words, selector_words, f),
     }
 }
 

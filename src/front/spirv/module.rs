@@ -330,6 +330,9 @@ impl Module {
     /// Calls `f` with each id that an instruction names; literals of other sets' instructions are none.
     pub(super) fn for_ids(&self, n: usize, mut f: impl FnMut(u32)) {
         use spirv::OpenclStd100Op as Cl;
+        if let Some(ids) = self.code.leading_ids(n) {
+            return ids.iter().for_each(|&id| f(id));
+        }
         let inst = self.code.insts[n];
         let mut last_is_literal = false;
         if inst.op == Op::ExtInst {

@@ -84,10 +84,18 @@ impl Words {
 
     /// Calls `f` with each operand of an instruction.
     pub(super) fn walk(&self, n: usize, f: impl FnMut(Operand)) -> Result<(), Misfit> {
+        grammar::walk(self.insts[n].op, self.behind_opcode(n), self.selector_words(n), f)
+    }
+
+    /// The ids that an instruction names, if all of them stand in front of its other operands.
+    pub(super) fn leading_ids(&self, n: usize) -> Option<&[u32]> {
+        grammar::leading_ids(self.insts[n].op, self.behind_opcode(n))
+    }
+
+    fn behind_opcode(&self, n: usize) -> &[u32] {
         let inst = &self.insts[n];
         let at = inst.at as usize;
-        let words = &self.words[at + 1..at + usize::from(inst.words)];
-        grammar::walk(inst.op, words, self.selector_words(n), f)
+        &self.words[at + 1..at + usize::from(inst.words)]
     }
 }
 
@@ -197,7 +205,10 @@ fn split(
     if bound == 0 || bound > MAX_BOUND {
         return header("the bound of ids is not from 1 to 4194303");
     }
-    let mut all = Words { words, insts: Vec::new(), defs: Vec::new(), unknown: Vec::new() };
+    // An instruction has three words or four, and few ids have none.
+    let (insts, ids) = (words.len() / 3, words.len().min(bound as usize));
+    let insts = Vec::with_capacity(insts);
+    let mut all = Words { words, insts, defs: Vec::with_capacity(ids), unknown: Vec::new() };
     all.split(place, bound)?;
     Ok(all)
 }

@@ -38,16 +38,13 @@ impl Used {
 
 /// Looks through functions.
 pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
-    let attribute = |id: u32| {
-        m.code.def(id).is_some_and(|n| {
-            let inst = m.code.insts[n];
-            let class = match m.ty(inst.ty) {
-                Some(Type::Pointer { class, .. }) => *class,
-                _ => return false,
-            };
-            inst.op == Op::Variable && matches!(class, StorageClass::Input | StorageClass::Output)
-        })
+    // Of a pointer, whether it is an input or output.
+    let pointer = |id: u32| {
+        let inst = &m.code.insts[m.code.def(id)?];
+        let Some(Type::Pointer { class, .. }) = m.ty(inst.ty) else { return None };
+        Some(inst.op == Op::Variable && matches!(class, StorageClass::Input | StorageClass::Output))
     };
+    let attribute = |id: u32| pointer(id) == Some(true);
     let mut used = Used::default();
     // Pointers, and what each was made of; those that are read through.
     let mut made_of: FxHashMap<u32, u32> = FxHashMap::default();
@@ -78,11 +75,9 @@ pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
                     }
                 }
                 _ => m.for_ids(n, |id| {
-                    let ty = m.code.type_of(id).and_then(|ty| m.ty(ty));
-                    if matches!(ty, Some(Type::Pointer { .. })) {
-                        read.push(id);
-                    }
-                    if attribute(id) {
+                    let Some(attribute) = pointer(id) else { return };
+                    read.push(id);
+                    if attribute {
                         used.whole.insert(id);
                     }
                 }),

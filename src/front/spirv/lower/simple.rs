@@ -91,6 +91,9 @@ pub(super) fn find(m: &Module) -> Simple {
             pointers.insert(inst.result);
         }
     }
+    if pointers.is_empty() {
+        return Simple::default();
+    }
     let casts: FxHashSet<u32> = m
         .code
         .insts
