@@ -236,11 +236,10 @@ impl Chip {
         if threads.is_none() {
             return self.gprs_of_warps(gprs);
         }
-        let warps = self.occupancy(threads, gprs, shared);
-        (gprs..=self.gprs())
-            .take_while(|&n| self.occupancy(threads, n, shared) >= warps)
-            .last()
-            .unwrap_or(gprs)
+        let (warps, (unit, _)) = (self.occupancy(threads, gprs, shared), self.register_units());
+        let units = (gprs.next_multiple_of(unit)..=self.gprs() + unit).step_by(unit as usize);
+        let most = units.take_while(|&n| self.occupancy(threads, n, shared) >= warps).last();
+        most.unwrap_or(gprs).min(self.gprs()).max(gprs)
     }
 
     /// The most warps that a multiprocessor holds of blocks of `threads` threads (`None`: not
@@ -405,6 +404,29 @@ mod tests {
             (Chip::Gk110, 255, 8),
         ] {
             assert_eq!(chip.resident_warps(gprs), warps, "{chip} with {gprs} registers");
+        }
+    }
+
+    #[test]
+    fn registers_that_cost_no_warp_depend_on_the_blocks_too() {
+        // 16 blocks of two warps are the most: 64 registers for each thread.
+        assert_eq!(Chip::Gk110.gprs_of_occupancy(Some(64), 48, 0), 64);
+        assert_eq!(Chip::Gk110.gprs_of_occupancy(None, 48, 0), 48);
+        for chip in Chip::ALL {
+            for threads in [1, 32, 64, 96, 128, 256, 1000] {
+                for gprs in 1..=chip.gprs() {
+                    for shared in [0, 3000, 20_000] {
+                        let warps = chip.occupancy(Some(threads), gprs, shared);
+                        let keeps = |n: &u32| chip.occupancy(Some(threads), *n, shared) >= warps;
+                        let most = (gprs..=chip.gprs()).take_while(keeps).last();
+                        assert_eq!(
+                            Some(chip.gprs_of_occupancy(Some(threads), gprs, shared)),
+                            most,
+                            "{chip} {threads} {gprs}"
+                        );
+                    }
+                }
+            }
         }
     }
 
