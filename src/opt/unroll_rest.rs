@@ -42,6 +42,9 @@ const ROUNDS: u32 = 4;
 /// Instructions of a round, test and counter included. With more, what they take is little of it.
 const LONGEST: u32 = 24;
 
+/// The same where a round waits for memory.
+const LONGEST_OF_LOADS: u32 = 40;
+
 /// Instructions that all new copies of a function's loops may have.
 const GROWTH: u32 = 512;
 
@@ -60,9 +63,9 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>, loops: Vec<Loop>) -> usiz
     found.retain(|(l, c)| {
         let insts = l.blocks.iter().flat_map(|&b| &f.blocks[b].body);
         let length = insts.map(|&i| Walk::length(&f.insts[i])).sum::<u32>() + 1;
-        let fits = length <= LONGEST
-            && length * ROUNDS <= left
-            && (uniform.contains(c.test) || waits_for_memory(f, l));
+        let waits = waits_for_memory(f, l);
+        let longest = if waits { LONGEST_OF_LOADS } else { LONGEST };
+        let fits = length <= longest && length * ROUNDS <= left && (uniform.contains(c.test) || waits);
         if fits {
             left -= length * ROUNDS;
         }
