@@ -394,3 +394,30 @@ pub(super) fn results(pattern: &str) -> (bool, bool) {
     let typed = pattern.starts_with('t');
     (typed, typed || pattern.starts_with('r'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leading_ids_are_those_of_a_walk() {
+        let mut found = 0;
+        for (_, ops) in ROWS {
+            for len in 0..16 {
+                // No mask has bits, so that it brings nothing along.
+                let words: Vec<u32> = (0..len).map(|n| n << 24).collect();
+                let mut ids = Vec::new();
+                let fits = walk(ops[0], &words, 1, |operand| {
+                    if let Operand::Id(id) = operand {
+                        ids.push(id);
+                    }
+                });
+                if let (Ok(()), Some(leading)) = (fits, leading_ids(ops[0], &words)) {
+                    assert_eq!(leading, ids, "{:?} of {len} words", ops[0]);
+                    found += usize::from(len > 0);
+                }
+            }
+        }
+        assert!(found > 100, "{found}");
+    }
+}
