@@ -219,14 +219,33 @@ impl OneByOne {
 
 /// The ids among an instruction's words behind the first, if they all stand in front of its other operands.
 pub(super) fn leading_ids(op: Op, words: &[u32]) -> Option<&[u32]> {
-    let one_by_one = WORDS[row(op)?]?;
-    let leading = one_by_one.ids.trailing_ones() as usize;
-    let others = one_by_one.ids >> leading.min(31) != 0 && leading < 31;
-    if others || words.len() > one_by_one.most {
-        return None;
-    }
-    Some(if leading > 31 { words } else { &words[..leading.min(words.len())] })
+    let Leading { ids, most } = LEADING[row(op)?];
+    (words.len() <= most).then(|| &words[..ids.min(words.len())])
 }
+
+/// Ids in front, of instructions of so many words at most.
+#[derive(Clone, Copy)]
+struct Leading {
+    ids: usize,
+    most: usize,
+}
+
+/// Of each row, the ids in front if there are none behind; else none at all.
+static LEADING: [Leading; ROWS.len()] = {
+    let mut leading = [Leading { ids: 0, most: 0 }; ROWS.len()];
+    let mut row = 0;
+    while row < ROWS.len() {
+        if let Some(OneByOne { ids, most, .. }) = WORDS[row] {
+            leading[row] = match ids.trailing_ones() {
+                32 => Leading { ids: usize::MAX, most },
+                n if ids >> n == 0 => Leading { ids: n as usize, most },
+                _ => Leading { ids: 0, most: 0 },
+            };
+        }
+        row += 1;
+    }
+    leading
+};
 
 fn row(op: Op) -> Option<usize> {
     usize::from(*TABLE.get(op as usize)?).checked_sub(1)
