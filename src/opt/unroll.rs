@@ -339,3 +339,27 @@ fn pass_on_at_exits(f: &mut Function, loops: &[&Loop], position: &SecondaryMap<B
         map_uses_in(f, b, read);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_that_bring_nothing_new_are_not_looked_at_again() {
+        let text = "program\n\nkernel main() {\n\
+            b0:\n    rdsv u32 %r0 sv[tid.x]\n    mov u32 %r1 0x0\n    jump b1(%r1 %r0)\n\
+            b1(%r2 %r3): loop exit b3 cont b2\n    set.ge pred s32 %p4 %r2 0x64\n    if %p4 b3 b2\n\
+            b2:\n    st u32 # g[%r3+0x0] %r2\n    and u32 %r5 %r2 0x1\n    add u32 %r6 %r3 0x4\n\
+            \x20   jump b1(%r5 %r6)\n\
+            b3:\n    exit\n}\n";
+        let program = crate::ir::parse::program(text).expect("it is a program");
+        let f = program.funcs.values().next().expect("it has a function");
+        let (position, around) = (f.positions(), constructs(f));
+        let (headers, loops) = find(f, None, &around, &position);
+        let read = read_beyond_addresses(f);
+        let mut rounds = Rounds::new(f, &position, &read, &loops, 1000);
+        let l = loops[headers[0]].as_ref().expect("it is of the form that is looked for");
+        assert_eq!(rounds.count_rounds(f, l, None), None);
+        assert!(rounds.steps > 980, "{} instructions", 1000 - rounds.steps);
+    }
+}

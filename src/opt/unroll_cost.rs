@@ -113,6 +113,10 @@ pub(super) fn of_private_arrays(
         if !l.blocks.iter().any(|&b| accesses(b)) {
             continue;
         }
+        if l.nest || l.breaks || l.skips {
+            found.clear();
+            return found;
+        }
         let most = limits.growth.saturating_sub(sum);
         let mut tally = Tally { private: Some(true), ..Tally::new(most) };
         let kept = rounds.steps.saturating_sub(STEPS);
@@ -120,7 +124,7 @@ pub(super) fn of_private_arrays(
         let counted = rounds.count_rounds(f, l, Some(&mut tally));
         rounds.steps += kept;
         rounds.forget(f, l);
-        if l.nest || l.breaks || l.skips || counted.is_none_or(|n| n == 0) || tally.private != Some(true) {
+        if counted.is_none_or(|n| n == 0) || tally.private != Some(true) {
             found.clear();
             return found;
         }

@@ -9,7 +9,7 @@ use arrayvec::ArrayVec;
 use nvir_asm::model::{Cycle, latency_of};
 
 /// What may become of an instruction that wants registers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Room {
     Found,
     /// There will be, in that cycle.
@@ -281,8 +281,9 @@ impl FreeList {
         let Shape { gpr, align, residue, span, .. } = shape;
         // Nobody's claim is in the way of those that end before.
         let free = last < self.claims && shape.is_whole();
-        let same = |v: &&(Shape, u16, Room)| v.0 == shape && v.1 == self.next;
-        if free && let Some(&(_, _, room)) = self.vain.groups.iter().find(same) {
+        let same = |v: &&(Shape, u16, Room)| free && v.0 == shape && v.1 == self.next;
+        let known = self.vain.groups.iter().find(same).map(|v| v.2);
+        if let Some(room) = known.filter(|_| !cfg!(debug_assertions)) {
             return room;
         }
         let register = |m: RangeId| ranges.list[m as usize].register;
@@ -298,6 +299,7 @@ impl FreeList {
                 };
                 if let Some(at) = group.iter().try_fold(0, free) {
                     if at < before {
+                        debug_assert_eq!(known, None, "there is room");
                         self.take(group, base, lowest, ranges);
                         return Room::Found;
                     }
@@ -309,7 +311,8 @@ impl FreeList {
             }
         }
         let room = best.map_or(Room::No, |(at, _)| Room::Later(at));
-        if free {
+        debug_assert!(known.is_none_or(|known| known == room), "{known:?} is {room:?}");
+        if free && known.is_none() {
             _ = self.vain.groups.try_push((shape, self.next, room));
         }
         room
@@ -346,7 +349,8 @@ impl FreeList {
             CARRY => 1,
             _ => 0,
         };
-        if free && let Some(room) = self.vain.singles[kind] {
+        let known = self.vain.singles[kind].filter(|_| free);
+        if let Some(room) = known.filter(|_| !cfg!(debug_assertions)) {
             return room;
         }
         // There is one condition code.
@@ -363,6 +367,7 @@ impl FreeList {
                 }
                 let at = self.free_at[usize::from(r)];
                 if at < before {
+                    debug_assert_eq!(known, None, "there is room");
                     self.take(&[range], r, w.register, ranges);
                     return Room::Found;
                 }
@@ -370,6 +375,7 @@ impl FreeList {
             }
         }
         let room = best.map_or(Room::No, Room::Later);
+        debug_assert!(known.is_none_or(|known| known == room), "{known:?} is {room:?}");
         if free {
             self.vain.singles[kind] = Some(room);
         }

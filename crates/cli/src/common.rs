@@ -7,6 +7,7 @@ use nvir::diag::{Diagnostics, Fault};
 use nvir::{CompileError, InitRegs, Language, OptLevel, Source, emu, input};
 use nvir_fixture::run::Loaded;
 use nvir_fixture::{Fixture, FixtureError};
+use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -66,11 +67,15 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ExitCode> {
 /// The same as text; of a SPIR-V module its listing.
 pub(crate) fn read_text(path: &Path) -> Result<String, ExitCode> {
     let bytes = read_bytes(path)?;
-    let text = match nvir::front::spirv::is_module(&bytes) {
-        true => Language::SpirV.text(&bytes),
-        false => input::text(&bytes).map(Into::into),
-    };
-    Ok(text.map_err(|e| fault_in(path, e))?.into_owned())
+    Ok(text_of(&bytes).map_err(|e| fault_in(path, e))?.into_owned())
+}
+
+/// A file's bytes as text; of a SPIR-V module its listing.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
+    match nvir::front::spirv::is_module(bytes) {
+        true => Language::SpirV.text(bytes),
+        false => input::text(bytes).map(Into::into),
+    }
 }
 
 /// A fixture with its source; `-` is a fixture on standard input, whose source is looked for here.

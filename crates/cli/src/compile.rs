@@ -5,13 +5,15 @@ pub(crate) mod forms;
 use crate::out::{self, Color};
 use crate::{common, diff, output};
 use nvir::Chip;
-use nvir::compiler::{DebugOptions, Options, Sanitize, StageOptions};
+use nvir::compiler::{DebugOptions, Module, Options, Sanitize, StageOptions};
 use nvir::diag::{Diagnostic, visible};
+use nvir::front::spirv;
 use nvir::image::fixup::{Condition, DefaultColor, Fixup};
 use nvir::image::stage::{Attribute, Graphics, Slot, SlotLocation};
 use nvir::image::{Uses, cubin, listing};
 use nvir::remark::Remark;
-use nvir::{Compiler, InitRegs, Language, Observer, OptLevel, Shader, Source};
+use nvir::{CompileError, Compiler, InitRegs, Language, Observer, OptLevel, Shader, Source};
+use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -257,32 +259,37 @@ fn spec_constant(text: &str) -> Result<(u32, u64), String> {
 
 fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -> ExitCode {
     let Some(language) = common::language_of(input, a.format) else { return common::input_error() };
-    let text = match common::read_text(input) {
-        Ok(t) => t,
+    let bytes = match common::read_bytes(input) {
+        Ok(bytes) => bytes,
         Err(code) => return code,
     };
     let name = input.to_string_lossy();
-    let source = Source { language, text: &text, entry: a.entry.as_deref(), name: &name };
+    let given = match Given::of(a, language, &name, &bytes) {
+        Ok(given) => given,
+        Err(why) => return common::fault_in(input, why),
+    };
     let mut observer = if a.remarks { Observer::with_remarks() } else { Observer::default() };
     let result = match a.emit {
-        Form::Ir => compiler.optimised(&source, &mut observer).map(|p| p.to_string().into_bytes()),
+        Form::Ir => compiler.optimised(&given.source(), &mut observer).map(|p| p.to_string().into_bytes()),
         Form::Dot => {
-            compiler.optimised(&source, &mut observer).map(|p| nvir::ir::dot::program(&p).into_bytes())
+            let program = compiler.optimised(&given.source(), &mut observer);
+            program.map(|p| nvir::ir::dot::program(&p).into_bytes())
         }
-        Form::Cubin if a.separate => compiler.unit(&source, &mut observer).map(|unit| unit.write()),
+        Form::Cubin if a.separate => compiler.unit(&given.source(), &mut observer).map(|unit| unit.write()),
         form => {
-            let shader = compiler.observed(&source, &mut observer);
+            let shader = given.compile(compiler, &mut observer);
             if let (Ok(shader), Form::Cubin) = (&shader, form)
                 && let Err(why) = shader.check_container()
             {
-                common::report(&Diagnostic::unsupported(why).into(), &name, &text);
+                // It is about no place.
+                common::report(&Diagnostic::unsupported(why).into(), &name, "");
                 return common::input_error();
             }
             let print = listing::Options { words: a.words };
             shader.map(|shader| match form {
-                Form::Sass if a.lines => forms::sass_with_lines(&shader, &source, print).into_bytes(),
+                Form::Sass if a.lines => forms::sass_with_lines(&shader, &given.source(), print).into_bytes(),
                 Form::Sass => forms::sass(&shader, print).into_bytes(),
-                Form::Json => json(&shader, &source, observer.remarks.as_deref()).into_bytes(),
+                Form::Json => json(&shader, &given.source(), observer.remarks.as_deref()).into_bytes(),
                 form => emit(form, &shader),
             })
         }
@@ -293,8 +300,8 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
             + notes.rsplit_once("\n\n").map_or("", |(_, times)| if a.time_passes { times } else { "" });
     }
     out::stderr(&notes);
-    if a.emit != Form::Json {
-        forms::remarks(&remarks.unwrap_or_default(), &source);
+    if let Some(remarks) = remarks.filter(|_| a.emit != Form::Json) {
+        forms::remarks(&remarks, &given.source());
     }
     match result {
         Ok(data) => {
@@ -305,7 +312,50 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
             let head = if head { format!("// {}\n", visible(&name)).into_bytes() } else { Vec::new() };
             common::write_output(output, &[head, data].concat())
         }
-        Err(e) => common::report_error(&e, &source),
+        Err(e) => common::report_error(&e, &given.source()),
+    }
+}
+
+/// What is compiled.
+enum Given<'a> {
+    Text {
+        text: Cow<'a, str>,
+        language: Language,
+        entry: Option<&'a str>,
+        name: &'a str,
+    },
+    /// Of which nothing is said that has a place, unless it is an error.
+    Module(Module<'a>),
+}
+
+impl<'a> Given<'a> {
+    /// An input's bytes, or why they are nothing to be compiled.
+    fn of(a: &'a Args, language: Language, name: &'a str, bytes: &'a [u8]) -> Result<Given<'a>, String> {
+        let (entry, module) = (a.entry.as_deref(), spirv::is_module(bytes));
+        let places =
+            a.lines || a.remarks || a.separate || matches!(a.emit, Form::Ir | Form::Dot | Form::Json);
+        if language == Language::SpirV && module && !places {
+            let module = Module::new(bytes).map_err(|e| e.to_string())?;
+            return Ok(Given::Module(module.with_entry(entry).with_name(name)));
+        }
+        Ok(Given::Text { text: common::text_of(bytes)?, language, entry, name })
+    }
+
+    fn compile(&self, compiler: &Compiler, observer: &mut Observer) -> Result<Shader, CompileError> {
+        match self {
+            Given::Text { .. } => compiler.observed(&self.source(), observer),
+            Given::Module(module) => compiler.observed(module, observer),
+        }
+    }
+
+    /// Its text: of a module the listing, which is made now.
+    fn source(&self) -> Source<'_> {
+        match self {
+            Given::Text { text, language, entry, name } => {
+                Source { language: *language, text, entry: *entry, name }
+            }
+            Given::Module(module) => module.source(),
+        }
     }
 }
 

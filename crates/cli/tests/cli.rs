@@ -722,8 +722,19 @@ fn a_module_is_compiled_by_its_entry_point_and_shows_the_lines_of_its_source() {
         let unnamed = nvir(&["compile", &many, "--emit", "sass"]);
         assert_eq!(unnamed.out == named.out, name == "first");
     }
+    // With places in the listing, and by words alone.
+    let [json, words] = ["json", "words"].map(|form| nvir(&["compile", &many, "--emit", form]).out);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let code = json["code"].as_array().expect("the words").iter().filter_map(|word| word.as_str());
+    let code: String = code.map(|word| format!("{}\n", word.trim_start_matches("0x"))).collect();
+    assert!(!code.is_empty() && words.ends_with(&code), "{words}");
     let sized = module("spec-workgroup-size.spv");
     assert_error(&["compile", &sized, "--spec", "0=0"], 1, "at least 1");
+    // What is wrong has its line in the listing, however it was compiled.
+    let [listed, plain] =
+        ["ir", "sass"].map(|form| nvir(&["compile", &sized, "--spec", "0=0", "--emit", form]).err);
+    assert!(plain.contains("spec-workgroup-size.spv:") && plain.contains(" = Op"), "{plain}");
+    assert_eq!(listed, plain);
     assert_eq!(nvir(&["compile", &sized, "--spec", "0=0x20", "--emit", "sass"]).code, Some(0));
     let profile = nvir(&["run", &module("groups-debug.json"), "-t", "gk110", "--opt", "0", "--profile"]);
     assert!(profile.out.contains("köln/α.comp:11"), "{}{}", profile.out, profile.err);

@@ -219,14 +219,33 @@ impl OneByOne {
 
 /// The ids among an instruction's words behind the first, if they all stand in front of its other operands.
 pub(super) fn leading_ids(op: Op, words: &[u32]) -> Option<&[u32]> {
-    let one_by_one = WORDS[row(op)?]?;
-    let leading = one_by_one.ids.trailing_ones() as usize;
-    let others = one_by_one.ids >> leading.min(31) != 0 && leading < 31;
-    if others || words.len() > one_by_one.most {
-        return None;
-    }
-    Some(if leading > 31 { words } else { &words[..leading.min(words.len())] })
+    let Leading { ids, most } = LEADING[row(op)?];
+    (words.len() <= most).then(|| &words[..ids.min(words.len())])
 }
+
+/// Ids in front, of instructions of so many words at most.
+#[derive(Clone, Copy)]
+struct Leading {
+    ids: usize,
+    most: usize,
+}
+
+/// Of each row, the ids in front if there are none behind; else none at all.
+static LEADING: [Leading; ROWS.len()] = {
+    let mut leading = [Leading { ids: 0, most: 0 }; ROWS.len()];
+    let mut row = 0;
+    while row < ROWS.len() {
+        if let Some(OneByOne { ids, most, .. }) = WORDS[row] {
+            leading[row] = match ids.trailing_ones() {
+                32 => Leading { ids: usize::MAX, most },
+                n if ids >> n == 0 => Leading { ids: n as usize, most },
+                _ => Leading { ids: 0, most: 0 },
+            };
+        }
+        row += 1;
+    }
+    leading
+};
 
 fn row(op: Op) -> Option<usize> {
     usize::from(*TABLE.get(op as usize)?).checked_sub(1)
@@ -393,4 +412,31 @@ fn masked(letter: u8, words: &[u32], at: &mut usize, f: &mut impl FnMut(Operand)
 pub(super) fn results(pattern: &str) -> (bool, bool) {
     let typed = pattern.starts_with('t');
     (typed, typed || pattern.starts_with('r'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leading_ids_are_those_of_a_walk() {
+        let mut found = 0;
+        for (_, ops) in ROWS {
+            for len in 0..16 {
+                // No mask has bits, so that it brings nothing along.
+                let words: Vec<u32> = (0..len).map(|n| n << 24).collect();
+                let mut ids = Vec::new();
+                let fits = walk(ops[0], &words, 1, |operand| {
+                    if let Operand::Id(id) = operand {
+                        ids.push(id);
+                    }
+                });
+                if let (Ok(()), Some(leading)) = (fits, leading_ids(ops[0], &words)) {
+                    assert_eq!(leading, ids, "{:?} of {len} words", ops[0]);
+                    found += usize::from(len > 0);
+                }
+            }
+        }
+        assert!(found > 100, "{found}");
+    }
 }

@@ -19,8 +19,16 @@ use crate::front::spirv::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 
-/// The constants that variables are.
-fn find(m: &Module) -> FxHashMap<u32, u32> {
+/// The constants that variables are, as far as these lie in memory.
+fn find(m: &Module, in_memory: impl Fn(u32) -> bool) -> FxHashMap<u32, u32> {
+    let is_constant = |(n, inst): (usize, &Inst)| match (inst.op, m.code.operands(n)) {
+        (Op::Variable, &[_, init]) => in_memory(inst.result) && m.constants.contains(init),
+        (Op::Store, &[variable, value, ..]) => in_memory(variable) && m.constants.contains(value),
+        _ => false,
+    };
+    if !m.code.insts.iter().enumerate().any(is_constant) {
+        return FxHashMap::default();
+    }
     let mut roots = Roots::default();
     let mut constant: FxHashMap<u32, u32> = FxHashMap::default();
     let mut other = FxHashSet::default();
@@ -94,13 +102,10 @@ impl Lower<'_, '_> {
 
     /// Stores the constants that variables of the functions at hand are.
     pub(super) fn tables(&mut self, function: usize) -> R<()> {
-        let in_memory = |inst: &Inst| {
-            inst.op == Op::Variable && is_private(self.m, inst.result) && !self.simple.whole(inst.result)
-        };
-        if !self.m.code.insts.iter().any(in_memory) {
+        let constants = find(self.m, |id| is_private(self.m, id) && !self.simple.whole(id));
+        if constants.is_empty() {
             return Ok(());
         }
-        let constants = find(self.m);
         let mut stored: FxHashMap<(u32, u32), Pointer> = FxHashMap::default();
         for f in calls::reached(self.m, function) {
             for n in self.m.functions[f].blocks.iter().flat_map(|block| block.insts.clone()) {

@@ -155,6 +155,9 @@ impl Lower<'_, '_> {
 
     /// The widths of a type's scalars, in order.
     pub(super) fn widths(&self, ty: u32) -> R<Vec<u8>> {
+        if let Some(shape) = self.m.shape(ty) {
+            return Ok(vec![shape.bits; shape.comps.into()]);
+        }
         self.check_size(ty)?;
         let mut widths = Vec::new();
         self.add_widths(ty, &mut widths)?;
@@ -186,10 +189,17 @@ impl Lower<'_, '_> {
     /// The scalars of a constant.
     pub(super) fn constant_comps(&mut self, c: &Constant, ty: u32, out: &mut Vec<Comp>) -> R<()> {
         match c {
-            Constant::Bits(bits) => match self.widths(ty)?[..] {
-                [width] => out.push(Comp::constant(width, *bits)),
-                _ => return self.fail("the constant does not fit its type"),
-            },
+            Constant::Bits(bits) => {
+                let scalar = self.m.shape(ty).filter(|shape| shape.comps == 1);
+                let width = match scalar {
+                    Some(shape) => shape.bits,
+                    None => match self.widths(ty)?[..] {
+                        [width] => width,
+                        _ => return self.fail("the constant does not fit its type"),
+                    },
+                };
+                out.push(Comp::constant(width, *bits));
+            }
             Constant::Null => out.extend(self.widths(ty)?.into_iter().map(|bits| Comp::constant(bits, 0))),
             Constant::Undef => out.extend(self.undefined(ty)?),
             Constant::Composite(parts) => {
@@ -210,6 +220,9 @@ impl Lower<'_, '_> {
     }
 
     pub(super) fn read_slots(&mut self, slots: &[Words], ty: u32) -> R<Vec<Comp>> {
+        if let Some(shape) = self.m.shape(ty) {
+            return Ok(slots.iter().map(|vars| self.e.read_vars(vars, shape.bits)).collect());
+        }
         let widths = self.widths(ty)?;
         Ok(slots.iter().zip(widths).map(|(vars, bits)| self.e.read_vars(vars, bits)).collect())
     }
