@@ -281,8 +281,7 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
             if let (Ok(shader), Form::Cubin) = (&shader, form)
                 && let Err(why) = shader.check_container()
             {
-                // It is about no place.
-                common::report(&Diagnostic::unsupported(why).into(), &name, "");
+                common::report(&Diagnostic::unsupported(why).into(), &name, given.source().text);
                 return common::input_error();
             }
             let print = listing::Options { words: a.words };
