@@ -382,7 +382,7 @@ mod tests {
 
     /// With registers up to `limit`, of which the first `results` are read at the end.
     fn scheduled(lines: &[String], limit: u32, results: u32) -> Vec<MInst> {
-        let line = |s: &String| Line::new(text::parse(Chip::Gk110, s, 8, &|_| None).unwrap(), Loc::default());
+        let line = |s: &String| Line::new(parsed(s), Loc::default());
         let exit = || Line::new(MInst::new(Op::Exit), Loc::default());
         let block =
             MBlock { body: lines.iter().map(line).collect(), tail: vec![exit()], ..MBlock::default() };
@@ -420,7 +420,10 @@ mod tests {
         let reads = |k: usize, r: &Operand| new[k].operands[1..].contains(r);
         let first_use = (0..new.len()).find(|&k| reads(k, &new[loads[0]].operands[0])).unwrap();
         assert!(loads[1] < first_use, "{new:#?}");
-        assert_eq!(meaning(&new, 1).0[8], meaning(&lines.iter().map(parsed).collect::<Vec<_>>(), 1).0[8]);
+        assert_eq!(
+            meaning(&new, 1).0[8],
+            meaning(&lines.iter().map(|s| parsed(s)).collect::<Vec<_>>(), 1).0[8]
+        );
     }
 
     #[test]
@@ -438,13 +441,14 @@ mod tests {
             "@!P0 FADD R1, R1, R8",
         ];
         let lines = read.map(String::from);
-        let (old, new): (Vec<MInst>, _) = (lines.iter().map(parsed).collect(), scheduled(&lines, 24, 2));
+        let (old, new): (Vec<MInst>, _) =
+            (lines.iter().map(|s| parsed(s)).collect(), scheduled(&lines, 24, 2));
         for seed in 0..8 {
             assert_eq!(meaning(&new, seed).0[8..10], meaning(&old, seed).0[8..10], "{new:#?}");
         }
     }
 
-    fn parsed(s: &String) -> MInst {
+    fn parsed(s: &str) -> MInst {
         text::parse(Chip::Gk110, s, 8, &|_| None).unwrap()
     }
 
@@ -545,8 +549,7 @@ mod tests {
                     }
                 })
                 .collect();
-            let parse = |s: &String| text::parse(Chip::Gk110, s, 8, &|_| None).unwrap();
-            let old: Vec<MInst> = lines.iter().map(parse).collect();
+            let old: Vec<MInst> = lines.iter().map(|s| parsed(s)).collect();
             let results = [0, 4, 16][round % 3];
             let new = scheduled(&lines, [16, 24, 40][round / 3 % 3], results as u32);
             moved += usize::from(new != old);
