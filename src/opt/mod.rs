@@ -311,7 +311,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
         }
         (Stage::Front, _) => passes!(
             inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate merge_exits loop_lag loop_loads unroll address mem_forward
-            hoist if_convert known_bits divmod copy_prop address loop_loads dce
+            hoist if_convert known_bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
             dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs

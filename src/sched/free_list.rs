@@ -287,7 +287,7 @@ impl FreeList {
             return room;
         }
         let register = |m: RangeId| ranges.list[m as usize].register;
-        let (start, old, end) = self.bounds(gpr);
+        let (start, old, end) = self.bounds(lowest);
         let next = if gpr { start + (self.next - start) / align * align + residue } else { start };
         let mut best: Option<(Cycle, u16)> = None;
         for (from, to) in [(next, old), (start + residue, next), (old.next_multiple_of(align) + residue, end)]
@@ -335,8 +335,13 @@ impl FreeList {
     }
 
     /// The first register that may be free, the end of those that the code had, and of all.
-    fn bounds(&self, gpr: bool) -> (u16, u16, u16) {
-        if gpr { (FIRST, self.old, self.limit) } else { (0, 7, 7) }
+    fn bounds(&self, register: u16) -> (u16, u16, u16) {
+        match register {
+            FIRST.. => (FIRST, self.old, self.limit),
+            // There is one condition code.
+            CARRY => (CARRY, CARRY + 1, CARRY + 1),
+            _ => (0, 7, 7),
+        }
     }
 
     /// The same for a live range of its own.
@@ -345,7 +350,7 @@ impl FreeList {
         let gpr = Resource::register(w.register).is_some();
         let free = w.last < self.claims;
         let kind = match w.register {
-            _ if gpr => 2,
+            FIRST.. => 2,
             CARRY => 1,
             _ => 0,
         };
@@ -353,9 +358,7 @@ impl FreeList {
         if let Some(room) = known.filter(|_| !cfg!(debug_assertions)) {
             return room;
         }
-        // There is one condition code.
-        let (start, old, end) =
-            if w.register == CARRY { (CARRY, CARRY + 1, CARRY + 1) } else { self.bounds(gpr) };
+        let (start, old, end) = self.bounds(w.register);
         let next = if gpr { self.next.min(old) } else { start };
         let mut best: Option<Cycle> = None;
         for registers in [next..old, start..next, old..end] {

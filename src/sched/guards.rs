@@ -49,14 +49,11 @@ pub(super) fn find_whole(lines: &[&Line], touched: &Touched, after: &Set, whole:
         let (m, t) = (&line.inst, line.touches);
         let (here, elsewhere) = lanes(m.guard);
         let always = m.guard.is_true();
-        *whole = !always
-            && touched
-                .writes(t)
-                .iter()
-                .all(|&r| matches!(read[usize::from(r)], NOWHERE) || read[usize::from(r)] == here);
+        let spared = |&r: &u16| [NOWHERE, here].contains(&read[usize::from(r)]);
+        *whole = !always && touched.writes(t).iter().all(spared);
         for &r in touched.writes(t) {
-            let lanes = &mut read[usize::from(r)];
-            *lanes = match *lanes {
+            let lanes_read = &mut read[usize::from(r)];
+            *lanes_read = match *lanes_read {
                 _ if always => NOWHERE,
                 EVERYWHERE => elsewhere,
                 lanes if lanes == here => NOWHERE,
@@ -64,20 +61,15 @@ pub(super) fn find_whole(lines: &[&Line], touched: &Touched, after: &Set, whole:
             };
             // What a guard said before was of other lanes.
             if r < Resource::Carry.index() as u16 {
-                let (is_true, is_false) = lanes_of(r);
-                read.iter_mut().filter(|l| **l == is_true || **l == is_false).for_each(|l| *l = EVERYWHERE);
+                let (is_true, is_false) = lanes(Pred { num: r as u8, not: false });
+                read.iter_mut().filter(|l| [is_true, is_false].contains(l)).for_each(|l| *l = EVERYWHERE);
             }
         }
         let here = if always || looks_at_others(m) { EVERYWHERE } else { here };
         let added = if adds(m) { touched.writes(t) } else { &[] };
         for &r in touched.reads(t).iter().chain(added) {
-            let lanes = &mut read[usize::from(r)];
-            *lanes = if *lanes == NOWHERE || *lanes == here { here } else { EVERYWHERE };
+            let lanes_read = &mut read[usize::from(r)];
+            *lanes_read = if [NOWHERE, here].contains(lanes_read) { here } else { EVERYWHERE };
         }
     }
-}
-
-/// The lanes where a predicate is true, and where it is false.
-fn lanes_of(predicate: u16) -> (u8, u8) {
-    lanes(Pred { num: predicate as u8, not: false })
 }

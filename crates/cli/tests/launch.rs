@@ -258,6 +258,32 @@ fn a_profile_has_code_lines_and_cycles() {
 }
 
 #[test]
+fn the_model_says_nothing_of_what_it_is_not_shown() {
+    let dir = folder("model");
+    let model = |text: &str| {
+        std::fs::write(dir.join("k.sass"), text).expect("written");
+        let test = json_of(&dir, "run k.sass --profile --json --block 32 -t gk110")["tests"][0].clone();
+        assert_eq!(test["ok"], true, "{test}");
+        test["model_cycles"].as_u64()
+    };
+    let rounds = |n: u32| {
+        format!(
+            "MOV R0, RZ;\nMOV32I R1, {n:#x};\n.L:\nIADD R0, R0, 0x1;\nISETP.LT.AND P0, PT, R0, R1, PT;\n@P0 BRA `(.L);\nEXIT;\n"
+        )
+    };
+    assert!(model(&rounds(100)) > Some(3 * 100));
+    assert_eq!(model(&rounds(nvir::emu::MOST_RUNS + 1)), None, "more rounds than are written down");
+
+    // Threads of graphics stages are not shown.
+    let stage = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tgsi/graphics");
+    let fixtures = std::fs::read_dir(stage).expect("there").map(|e| e.expect("read").path());
+    let first =
+        fixtures.filter(|p| p.extension().is_some_and(|e| e == "toml" || e == "json")).min().expect("one");
+    let all = json_of(&dir, &format!("test {} --profile --json -t gk110", first.display()));
+    assert_eq!(all["tests"][0]["model_cycles"], Value::Null, "{first:?}");
+}
+
+#[test]
 fn run_test_and_interp_write_the_same_fields() {
     let dir = folder("json");
     let none = nvir(&dir, "test scale.toml --profile");

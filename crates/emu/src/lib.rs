@@ -44,7 +44,7 @@ pub use fault::{Fault, FaultKind, Note, Place};
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use launch::Launch;
 pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
-pub use options::{Options, Timeline};
+pub use options::{MOST_RUNS, Options, Timeline};
 pub use run::grid::{run, thread_limit};
 pub use state::warp::Side;
 pub use stats::{PcProfile, Profile, Stats};

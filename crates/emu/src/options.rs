@@ -14,12 +14,16 @@ use nvir_isa::fetch::Run;
 use nvir_simd::Processor;
 use std::sync::Arc;
 
+/// Runs of a block that are written down: 12 MiB of them.
+pub const MOST_RUNS: u32 = 1 << 20;
+
 /// Is shown what the warps of a kernel's launch executed, in which order: a model of time.
 pub trait Timeline {
-    /// A launch begins.
-    fn begin(&mut self, launch: &Launch<'_>);
+    /// A launch begins; whether its blocks are to be shown.
+    fn begin(&mut self, launch: &Launch<'_>) -> bool;
 
-    /// A block has ended: what each of its warps executed. Blocks come in the order in which they end.
+    /// A block has ended: what each of its warps executed; nothing if that was more than [`MOST_RUNS`] runs. Blocks come in the order
+    /// in which they end.
     fn block(&mut self, warps: Vec<Vec<Run>>);
 }
 
@@ -88,7 +92,7 @@ impl Options<'_> {
             observed: tracker.is_some() || checks.global_race || checks.init && partial(),
             tracker,
             profile: self.profile,
-            timeline: self.profile && self.timeline.is_some() && stage.is_none(),
+            timeline: false,
             processor: Processor::detect(),
             threads: ThreadNumbers::new(if stage.is_some() { [0; 3] } else { shape.block }),
             first: self.first,

@@ -8,7 +8,7 @@
 //!
 //! What is left out: caches (all requests hit the nearest one of their kind), the bandwidth of memory
 //! beyond the passes of a request, fetches of instructions, and other multiprocessors. Figures compare
-//! two codes for one launch; they are no promise of a card's time. Code that ptxas 11.8 makes at -O3
+//! two codes for one launch; they are not a promise of a card's time. Code that ptxas 11.8 makes at -O3
 //! takes 0.82 of the cycles of what it makes at -O1 by this model (geometric mean of 16 kernels: tiles,
 //! reductions, gathers, hashes, divisions, doubles), and in none of them more than 1.01.
 
@@ -39,7 +39,7 @@ struct Line {
     waits_for_block: bool,
     /// TEXDEPBAR: how many of the last texture instructions it does not wait for.
     textures: Option<usize>,
-    /// What it reads and writes, as [`Resource::index`]; in the table of all.
+    /// What it reads and writes, as [`nvir_isa::effects::Resource::index`]; in the table of all.
     touches: std::ops::Range<u32>,
     /// Where among them what it writes begins.
     writes: u32,

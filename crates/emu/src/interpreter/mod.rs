@@ -373,7 +373,7 @@ fn observe(cx: &mut Cx<'_>, w: &Warp, inst: &Inst, at: usize, mask: Mask, depth:
         if cx.env.timeline {
             let passes = transactions.max(1).saturating_add(conflicts) as u32;
             let before = before(cx, at);
-            cx.block.executes(w.index, w.at, before, passes);
+            cx.block.executed.add(w.index, w.at, before, passes);
         }
     }
     if cx.trace.is_some() {

@@ -10,13 +10,12 @@ use crate::cx::{Cx, Env, Trace};
 use crate::engine::{self, Exec};
 use crate::fault::{Fault, FaultKind, Note, Place};
 use crate::stage::Io;
-use crate::state::block::{BARRIERS, Barrier, BlockState};
+use crate::state::block::{BARRIERS, Barrier, BlockState, Executed};
 use crate::state::lanes::{LANES, LaneVec, Mask, Scratch};
 use crate::state::warp::{State as WarpState, Warp};
 use crate::stats::PcProfile;
 use crate::trap::{NoteKey, Other, Trap};
 use crate::units::texture::descriptors::Seen;
-use nvir_isa::fetch::Run;
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes at least before the next one's turn.
@@ -68,7 +67,7 @@ impl Block {
                 thread_steps: 0,
                 shadow: shadow(env, number, count),
                 profile: env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]),
-                executed: executed(env, count),
+                executed: Executed::new(if env.timeline { count } else { 0 }),
                 notes: FxHashMap::default(),
                 faults: [0; FaultKind::ALL.len()],
                 transactions: 0,
@@ -125,7 +124,9 @@ impl Block {
         if env.profile && st.profile.is_none() {
             st.profile = Some(vec![PcProfile::default(); env.bound.insts.len()]);
         }
-        st.executed = executed(env, self.warps.len());
+        if env.timeline {
+            st.executed = Executed::new(st.warp_states.len());
+        }
         st.faults = [0; FaultKind::ALL.len()];
         st.warp_states.fill(WarpState::Ready);
         st.warps_left = st.warp_states.len() as u32;
@@ -273,11 +274,6 @@ fn live(env: &Env<'_>, number: u64, warp: u32) -> Mask {
         left if left >= LANES as u32 => Mask::MAX,
         left => (1 << left) - 1,
     }
-}
-
-/// Where it is written down what warps execute.
-fn executed(env: &Env<'_>, warps: usize) -> Vec<Vec<Run>> {
-    vec![Vec::new(); if env.timeline { warps } else { 0 }]
 }
 
 /// What checkers need of a block.

@@ -126,6 +126,8 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
         })
     })?;
 
+    let profile = options.profile;
+    let timeline = options.timeline.as_mut().is_some_and(|shown| profile && shown.begin(launch));
     let bound = Bound::new(launch, memory);
     let shape = Shape { grid: launch.grid, block: launch.block, shared_bytes: launch.shared_bytes };
     let cores = cores(options);
@@ -134,7 +136,7 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks)
         || cores < 2
         || options.trace.is_some()
-        || options.timeline.is_some()
+        || timeline
         || options.checks.global_race
         || options.engine.is_some_and(|engine| !engine.shares_memory())
         || too_large();
@@ -148,12 +150,9 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
             snapshot.restore(memory);
         }
     }
-    if let Some(timeline) = &mut options.timeline {
-        timeline.begin(launch);
-    }
     let counters = match counters {
         Some(t) => t,
-        None => in_order(&options.env(&bound, shape, None, None), blocks, options)?,
+        None => in_order(&Env { timeline, ..options.env(&bound, shape, None, None) }, blocks, options)?,
     };
     Ok(stats(launch, counters))
 }
@@ -215,7 +214,7 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Cou
                 done += 1;
                 counters.add(env, &mut block);
                 if let Some(timeline) = options.timeline.as_deref_mut().filter(|_| env.timeline) {
-                    timeline.block(std::mem::take(&mut block.st.executed));
+                    timeline.block(std::mem::take(&mut block.st.executed.warps));
                 }
                 ended = Some(block);
             }

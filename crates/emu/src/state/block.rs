@@ -6,6 +6,7 @@ use crate::check::race::Clock;
 use crate::check::shadow::Shadow;
 use crate::code::operand::{BarMode, Space, Width};
 use crate::fault::FaultKind;
+use crate::options::MOST_RUNS;
 use crate::run::attached::Slot;
 use crate::stage::Io;
 use crate::stats::PcProfile;
@@ -73,8 +74,8 @@ pub(crate) struct BlockState {
     pub thread_steps: u64,
     pub shadow: Option<Box<Shadow>>,
     pub profile: Option<Vec<PcProfile>>,
-    /// By warp, what it executed, if somebody is to be shown it.
-    pub executed: Vec<Vec<Run>>,
+    /// What warps executed, if somebody is to be shown it.
+    pub executed: Executed,
     /// What is reported without stopping: the warp that did it first, and how often.
     pub notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
     /// Faults of each kind that the block went on after.
@@ -93,6 +94,36 @@ pub(crate) struct BlockState {
     pub helpers: Mask,
     /// Inputs and outputs of the threads of a graphics stage.
     pub stage: Option<Box<Io>>,
+}
+
+/// What the warps of a block executed.
+#[derive(Clone, Debug)]
+pub(crate) struct Executed {
+    /// By warp; none if nothing is to be written down, or if it was too much.
+    pub warps: Vec<Vec<Run>>,
+    /// Runs that may still be written down.
+    left: u32,
+}
+
+impl Executed {
+    pub(crate) fn new(warps: usize) -> Executed {
+        Executed { warps: vec![Vec::new(); warps], left: MOST_RUNS }
+    }
+
+    /// A warp executes the instruction at `at`, before which the one at `before` stands.
+    pub(crate) fn add(&mut self, warp: u32, at: u32, before: Option<u32>, passes: u32) {
+        let Some(runs) = self.warps.get_mut(warp as usize) else { return };
+        match runs.last_mut() {
+            Some(run) if Some(run.last) == before && run.passes == 1 => {
+                (run.last, run.passes) = (at, passes);
+            }
+            _ if self.left == 0 => self.warps.clear(),
+            _ => {
+                runs.push(Run { first: at, last: at, passes });
+                self.left -= 1;
+            }
+        }
+    }
 }
 
 /// The buffers that instructions accessed last, as far as there is room.
@@ -119,17 +150,6 @@ impl BlockState {
     #[cold]
     pub(crate) fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
         self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
-    }
-
-    /// Writes down that a warp executes the instruction at `at`, before which the one at `before` stands.
-    pub(crate) fn executes(&mut self, warp: u32, at: u32, before: Option<u32>, passes: u32) {
-        let Some(runs) = self.executed.get_mut(warp as usize) else { return };
-        match runs.last_mut() {
-            Some(run) if Some(run.last) == before && run.passes == 1 => {
-                (run.last, run.passes) = (at, passes);
-            }
-            _ => runs.push(Run { first: at, last: at, passes }),
-        }
     }
 
     /// Counts a memory request for the profile.
