@@ -204,6 +204,7 @@ impl<'a> Compile<'a> {
             .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
         code.note_touches();
         if options.opt_level > OptLevel::O1 {
+            code.join_blocks();
             // Kepler's warps issue two instructions at once where registers let them; graphics stages are launched in
             // numbers that registers decide about.
             let most = if program.stage().is_graphics() || !chip.has_sched_words() {

@@ -202,6 +202,37 @@ impl Code {
         targets
     }
 
+    /// Makes one block of those that control runs through one after the other, for the scheduler: it takes them one
+    /// by one.
+    pub(crate) fn join_blocks(&mut self) {
+        let targets = self.targets();
+        let joins = |n: usize, b: &MBlock, next: &MBlock| {
+            b.tail.is_empty() && b.falls && b.library == next.library && !targets[n + 1]
+        };
+        let pairs = self.blocks.windows(2).enumerate();
+        let joined: Vec<bool> = pairs.map(|(n, w)| joins(n, &w[0], &w[1])).collect();
+        if !joined.contains(&true) {
+            return;
+        }
+        let mut places = Vec::with_capacity(self.blocks.len() + 1);
+        let mut blocks: Vec<MBlock> = Vec::with_capacity(self.blocks.len());
+        for (n, block) in self.blocks.drain(..).enumerate() {
+            match blocks.last_mut() {
+                Some(last) if n > 0 && joined[n - 1] => {
+                    last.body.extend(block.body);
+                    (last.tail, last.falls, last.parts) = (block.tail, block.falls, block.parts);
+                }
+                _ => blocks.push(block),
+            }
+            places.push(blocks.len() as u32 - 1);
+        }
+        places.push(blocks.len() as u32);
+        self.blocks = blocks;
+        for label in &mut self.labels {
+            *label = places.get(*label as usize).copied().unwrap_or(*label);
+        }
+    }
+
     /// Where a line of the `n`th block leads.
     pub(crate) fn direction(&self, n: usize, line: &Line) -> Direction {
         let block = match line.inst.operands.first() {

@@ -167,7 +167,7 @@ fn cheaper(sides: &[Cost; 2], choices: u32, warps: u32) -> bool {
 }
 
 /// Whether all lanes may execute it, some of them under a guard.
-fn speculates(f: &Function, inst: &Inst) -> bool {
+pub(super) fn speculates(f: &Function, inst: &Inst) -> bool {
     // Two guards do not fit.
     if inst.ext.is_some() || touches_carry(f, inst) || inst.guard.is_some() {
         return false;

@@ -18,6 +18,7 @@ mod address;
 mod algebra;
 mod calls;
 pub(crate) mod compare_chain;
+mod compare_order;
 pub(crate) mod complement_select;
 mod copy_prop;
 mod cost;
@@ -53,6 +54,7 @@ mod prmt;
 pub(crate) mod rewrite;
 mod rotate;
 mod rounds;
+mod short_circuit;
 mod sink;
 mod slct;
 pub mod snapshot;
@@ -187,6 +189,12 @@ pub static PASSES: &[Pass] = &[
     )
     .about(&[Op::Set]),
     on_function(
+        "compare_order",
+        compare_order::run,
+        "of the comparisons of a chain, the one whose operands come last goes last",
+    )
+    .about(&[Op::Set]),
+    on_function(
         "complement_select",
         complement_select::run,
         "of two selects by one condition in opposite order, the second is derived from the first",
@@ -277,6 +285,11 @@ pub static PASSES: &[Pass] = &[
         "recognises sums whose overflow is compared as saturating ones",
     )
     .about(&[Op::Sel]),
+    on_function(
+        "short_circuit",
+        short_circuit::run,
+        "nested branches become one by the conjunction of their conditions",
+    ),
     on_function("sink", sink::run, "constants and inputs move to where they are read"),
     on_function("slct", slct::run, "a select by a comparison with zero becomes a compare-and-select")
         .about(&[Op::Sel]),
@@ -311,12 +324,12 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
         }
         (Stage::Front, _) => passes!(
             inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate merge_exits loop_lag loop_loads unroll address mem_forward
-            hoist if_convert known_bits divmod copy_prop address dce
+            hoist short_circuit if_convert known_bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
             dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs
         ),
-        (Stage::Legal, _) => passes!(gvn operand slct dce loop_constants sink mem_combine loop_carried),
+        (Stage::Legal, _) => passes!(gvn operand slct dce compare_order loop_constants sink mem_combine loop_carried),
     }
 }
 

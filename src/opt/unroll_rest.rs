@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The counter must be compared with something that the loop does not change, in front of its body,
-//! and step by a constant towards it. Then the comparison with the bound of the last of the rounds
+//! and step by a constant towards it; a bound that is computed in each round moves in front of the loop. Then the comparison with the bound of the last of the rounds
 //! decides about all of them: where the counter is at least three steps in front of the bound, the
 //! next three comparisons would say the same. A bound so near to the end of its type that three
 //! steps before it there is nothing leaves the first loop no rounds.
@@ -28,7 +28,7 @@
 
 use super::Ctx;
 use super::cost::Walk;
-use super::rewrite::imm_src;
+use super::rewrite::{imm_src, touches_carry};
 use super::rounds::{Loop, constant};
 use super::sink::is_constant;
 use super::unroll_copy::{copy_blocks, repeat};
@@ -44,6 +44,9 @@ const LONGEST: u32 = 24;
 
 /// The same where a round waits for memory.
 const LONGEST_OF_LOADS: u32 = 40;
+
+/// Instructions that compute a bound.
+const INVARIANTS: usize = 8;
 
 /// Instructions that all new copies of a function's loops may have.
 const GROWTH: u32 = 512;
@@ -94,6 +97,8 @@ struct Counter {
     /// Its comparison, and which of the operands is the bound.
     compare: InstId,
     bound: usize,
+    /// What computes the bound within the loop, in order.
+    invariant: Vec<InstId>,
     /// The loop goes on as long as the other operand is on this side of the bound.
     below: bool,
     /// What the operand gains in a round.
@@ -140,11 +145,15 @@ fn counter(f: &Function, l: &Loop) -> Option<Counter> {
     [1, 0].into_iter().find_map(|bound| {
         let counter = plain(inst, 1 - bound)?;
         let k = params.iter().position(|&p| p == counter)?;
-        let fixed = |v: ValueId| !inside.contains(v) || f.def_inst(v).is_some_and(is_constant);
+        let mut invariant = Vec::new();
         let known = match inst.srcs[bound].kind {
             SrcKind::Imm(_) => true,
             _ => {
-                let v = plain(inst, bound).filter(|&v| fixed(v))?;
+                let v = plain(inst, bound)?;
+                let made_here = f.def_inst(v).is_some_and(is_constant);
+                if !made_here && !is_invariant(f, v, &inside, &mut invariant) {
+                    return None;
+                }
                 constant(f, v).is_some()
             }
         };
@@ -161,8 +170,25 @@ fn counter(f: &Function, l: &Loop) -> Option<Counter> {
             _ => return None,
         };
         // What the last of the rounds adds must be far from the end of the type.
-        (step.unsigned_abs() <= 0xffff).then_some(Counter { test, compare, bound, below, step })
+        (step.unsigned_abs() <= 0xffff).then_some(Counter { test, compare, bound, invariant, below, step })
     })
+}
+
+/// Whether a value is the same in all rounds; adds what computes it there, in order.
+fn is_invariant(f: &Function, v: ValueId, inside: &EntitySet<ValueId>, by: &mut Vec<InstId>) -> bool {
+    if !inside.contains(v) {
+        return true;
+    }
+    let Def::Inst(i) = f.values[v].def else { return false };
+    let inst = &f.insts[i];
+    let may_move = (inst.is_pure() || is_constant(inst)) && inst.guard.is_none() && !touches_carry(f, inst);
+    if by.contains(&i) || !may_move || by.len() >= INVARIANTS {
+        return by.contains(&i);
+    }
+    let mut all = true;
+    inst.for_uses(|v| all = all && is_invariant(f, v, inside, by));
+    by.push(i);
+    all
 }
 
 /// The value that an operand is.
@@ -193,6 +219,10 @@ fn step(f: &Function, next: ValueId, counter: ValueId) -> Option<i32> {
 /// Puts a loop in front of a loop that does several of its rounds at once; gives its blocks.
 fn several_at_once(f: &mut Function, l: &Loop, c: &Counter) -> Vec<BlockId> {
     let header = l.header();
+    if !c.invariant.is_empty() {
+        l.blocks.iter().for_each(|&b| f.blocks[b].body.retain(|i| !c.invariant.contains(i)));
+        f.blocks[l.from].body.extend(&c.invariant);
+    }
     let nearer = nearer_bound(f, l, c);
     let (copies, values) = copy_blocks(f, &l.blocks);
     let first = copies[&header];

@@ -101,7 +101,11 @@ const NEAR_IN_PLACE: Cycle = 4;
 /// is made in the same registers for the next one waits. Executed over 73 kernels that ptxas compiles
 /// too, cycles are 1.071 of its with 35 here, 1.047 with 20, 1.030 with 12 and 1.018 with 6;
 /// registers are 1.056, 1.104 and 1.161 of those with 35.
-const WORTH: Cycle = 12;
+const WORTH: Cycle = 6;
+
+fn tune(n: &str, d: Cycle) -> Cycle {
+    std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d)
+}
 
 /// An order of a block, and the registers that its live ranges have in it.
 struct Plan {
@@ -131,13 +135,15 @@ impl Scheduler {
             self.tables.read(lines, touched, after, Moves::Allowed);
             let old = self.in_order();
             let least = self.tables.longest().max(lines.len() as Cycle / 2);
-            if old <= least + least / NEAR {
+            if tune("T_DBG", 0) > 0 { eprintln!("block of {}: old {old} least {least} used {} limit {}", lines.len(), self.used, self.limit); }
+            if old <= least + (least / NEAR).min(tune("T_CAP", 1000)) {
                 return None;
             }
             let allowed = self.allowed(lines, touched);
             let mut best = self.windows(lines, after, &allowed, self.used);
             let cycles = best.as_ref().map_or(old, |p| p.cycles.min(old));
-            let enough = cycles * (100 - WORTH) / 100;
+            if tune("T_DBG", 0) > 0 { eprintln!("  best {:?} short {}", best.as_ref().map(|b| (b.cycles, b.used)), self.scratch.short); }
+            let enough = (cycles * (100 - tune("T_WORTH", WORTH)) / 100).max(cycles.saturating_sub(tune("T_ABS", 100000)));
             if self.limit > self.used && least <= enough && self.scratch.short {
                 let more = self.windows(lines, after, &allowed, self.limit);
                 best = more.filter(|m| m.cycles <= enough).or(best);

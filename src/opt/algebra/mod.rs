@@ -154,6 +154,7 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 (Op::And, Some(_)) | (Op::Or | Op::Xor, Some(0)) => Some(as_mov(inst, other)),
                 (Op::Xor, Some(_)) => Some(as_mov(inst, other.inv())),
                 _ if s[0] == s[1] && inst.op != Op::Xor => Some(as_mov(inst, s[0])),
+                _ if let Some(new) = absorbed(f, inst) => Some(new),
                 // `and p q` of a comparison without another reader: it takes the other operand
                 // along.
                 _ => (0..2).rev().find_map(|n| {
@@ -219,6 +220,29 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     }
 }
 
+/// `p and (p or q)`, `p and not (p and q)` and their like, which say less than they seem to.
+fn absorbed(f: &Function, inst: &Inst) -> Option<Inst> {
+    if inst.op == Op::Xor {
+        return None;
+    }
+    (0..2).find_map(|n| {
+        let (p, other) = (inst.srcs[n], inst.srcs[1 - n]);
+        let d = scalar_def_by(f, &other, &[Op::And, Op::Or]).filter(|d| d.ty == Type::Pred)?;
+        let inv = |s: Src| if other.mods.inv { s.inv() } else { s };
+        let same_op = (d.op == inst.op) != other.mods.inv;
+        (0..2).find_map(|k| {
+            let (q, rest) = (inv(d.srcs[k]), inv(d.srcs[1 - k]));
+            match (same_op, q == p, q == p.inv()) {
+                (true, true, _) => Some(as_mov(inst, other)),
+                (true, _, true) => mov_imm(inst, u32::from(inst.op == Op::Or)),
+                (false, true, _) => Some(as_mov(inst, p)),
+                (false, _, true) => Some(with(inst, inst.op, &[p, rest])),
+                _ => None,
+            }
+        })
+    })
+}
+
 /// Source `n` where it is a predicate that is known: an immediate, or a copy of one, which stays a
 /// value.
 fn known_predicate(f: &Function, inst: &Inst, n: usize) -> Option<u32> {
@@ -253,7 +277,7 @@ fn negate_comparison(set: &mut Inst) {
 }
 
 /// The condition under which a comparison does not hold.
-fn negated(inst: &Inst) -> Cond {
+pub(super) fn negated(inst: &Inst) -> Cond {
     if inst.sty.is_float() { inst.cond.negate() } else { inst.cond.negate().ordered() }
 }
 
@@ -324,6 +348,14 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             new.loc = loc;
             Some(new)
         }
+        Op::Set if inst.ty == Type::Pred && inst.srcs.len() == 3 && is_int(inst.sty) => {
+            let test = match inst.cond.ordered() {
+                Cond::Ne => true,
+                Cond::Eq => false,
+                _ => return None,
+            };
+            (imm_src(inst, 1) == Some(0)).then(|| tested_choice(f, uses, out, i, test))?
+        }
         Op::Set if inst.ty == Type::Pred && inst.srcs.len() == 2 => {
             let test = match inst.cond.ordered() {
                 Cond::Ne => true,
@@ -336,7 +368,7 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             }
             let v = inst.srcs[0].as_val()?;
             if !is_boolean(f, uses, v) {
-                return None;
+                return tested_choice(f, uses, out, i, test);
             }
             let (dsts, loc) = (inst.dsts, inst.loc);
             let mut new = as_predicate(f, uses, out, v, !test, None);
@@ -362,6 +394,12 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             }
             new.dsts = dsts;
             new.loc = loc;
+            Some(new)
+        }
+        Op::And | Op::Or if inst.ty == Type::Pred && inst.srcs.iter().all(|s| s.mods.inv) => {
+            let old = inst.clone();
+            let mut new = neither(f, uses, out, old.op, [old.srcs[0], old.srcs[1]]);
+            (new.dsts, new.loc) = (old.dsts, old.loc);
             Some(new)
         }
         Op::And | Op::Or if inst.ty == Type::Pred => push_down(f, uses, out, i),
@@ -394,6 +432,85 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
         }
         _ => None,
     }
+}
+
+/// A test for zero of a choice of which a side is known: the condition, and a test of the other side.
+fn tested_choice(
+    f: &mut Function,
+    uses: &mut LazyUses,
+    out: &mut Vec<InstId>,
+    i: InstId,
+    test: bool,
+) -> Option<Inst> {
+    let inst = f.insts[i].clone();
+    let mut set = inst.clone();
+    let taken_along = set.srcs.get(2).copied();
+    set.srcs.truncate(2);
+    set.dsts.clear();
+    set.logic = Logic::default();
+    let mut new = tested(f, uses, out, &set, test, NESTED)?;
+    if let Some(q) = taken_along {
+        let p = match new.op {
+            Op::Mov => new.srcs[0],
+            _ => Src::val(uses.emit(f, out, new)),
+        };
+        new = Inst::new(logic_op(inst.logic), Type::Pred).src(p).src(q);
+    }
+    (new.dsts, new.loc) = (inst.dsts, inst.loc);
+    Some(new)
+}
+
+/// Choices within choices that [`tested_choice`] looks at.
+const NESTED: u32 = 4;
+
+/// What a test of a choice becomes, without a destination.
+fn tested(
+    f: &mut Function,
+    uses: &mut LazyUses,
+    out: &mut Vec<InstId>,
+    set: &Inst,
+    test: bool,
+    depth: u32,
+) -> Option<Inst> {
+    let d = scalar_def_by(f, &set.srcs[0], &[Op::Sel]).filter(|d| is_int(d.ty))?;
+    let (p, arms) = (d.srcs[2], [imm_src(d, 0), imm_src(d, 1)]);
+    let holds = |x: u32| (x != 0) == test;
+    let (known, other, p) = match arms {
+        [Some(a), Some(b)] if holds(a) == holds(b) => return None,
+        [Some(a), Some(_)] => {
+            return Some(Inst::new(Op::Mov, Type::Pred).src(if holds(a) { p } else { p.inv() }));
+        }
+        [Some(a), None] => (holds(a), d.srcs[1], p),
+        [None, Some(b)] => (holds(b), d.srcs[0], p.inv()),
+        _ => return None,
+    };
+    if !other.is_plain_val() || uses.count(f, set.srcs[0].as_val()?) != 1 || depth == 0 {
+        return None;
+    }
+    let v = other.as_val()?;
+    let mut rest = set.clone();
+    rest.srcs[0] = other;
+    let rest = if is_boolean(f, uses, v) {
+        as_predicate(f, uses, out, v, !test, None)
+    } else {
+        tested(f, uses, out, &rest, test, depth - 1).unwrap_or(rest)
+    };
+    let rest = match (rest.op, rest.srcs[0]) {
+        (Op::Mov, p) => p,
+        _ => Src::val(uses.emit(f, out, rest)),
+    };
+    let (op, p) = if known { (Op::Or, p) } else { (Op::And, p.inv()) };
+    if !(p.mods.inv && rest.mods.inv) {
+        return Some(Inst::new(op, Type::Pred).src(p).src(rest));
+    }
+    Some(neither(f, uses, out, op, [p, rest]))
+}
+
+/// Logic on two negated predicates as the negation of the other logic on them, which may be there already.
+fn neither(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, op: Op, [p, q]: [Src; 2]) -> Inst {
+    let dual = if op == Op::And { Op::Or } else { Op::And };
+    let both = uses.emit(f, out, Inst::new(dual, Type::Pred).src(p.inv()).src(q.inv()));
+    Inst::new(Op::Mov, Type::Pred).src(Src::val(both).inv())
 }
 
 /// Masks that are compared with each other: they differ where one of the two holds.
