@@ -19,6 +19,8 @@
 //! next three comparisons would say the same. A bound so near to the end of its type that three
 //! steps before it there is nothing leaves the first loop no rounds.
 //!
+//! What is left of a loop that loads, up to three rounds, does two at once before the last one.
+//!
 //! Done for short bodies, of which test, counter and branch are a large part, and where all lanes
 //! leave together: else those with few rounds wait twice. Loops that load wait for memory in each
 //! round: there loads of several rounds on the way at once are worth that.
@@ -76,7 +78,13 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>, loops: Vec<Loop>) -> usiz
     });
     for (l, c) in &found {
         ctx.note(format!("{}: {ROUNDS} rounds at once, then the rest", l.header()));
-        let made = several_at_once(f, l, c);
+        move_bound(f, l, c);
+        let (mut made, behind) = several_at_once(f, l, c, ROUNDS);
+        if waits_for_memory(f, l) {
+            // Of the rest, two that wait together.
+            let rest = Loop { from: behind, ..l.clone() };
+            made.extend(several_at_once(f, &rest, c, 2).0);
+        }
         let at = f.layout.iter().position(|&b| b == l.header()).unwrap_or(0);
         f.layout.splice(at..at, made);
     }
@@ -216,14 +224,18 @@ fn step(f: &Function, next: ValueId, counter: ValueId) -> Option<i32> {
     Some(by as i32)
 }
 
-/// Puts a loop in front of a loop that does several of its rounds at once; gives its blocks.
-fn several_at_once(f: &mut Function, l: &Loop, c: &Counter) -> Vec<BlockId> {
-    let header = l.header();
+/// Moves what computes the bound in front of the loop.
+fn move_bound(f: &mut Function, l: &Loop, c: &Counter) {
     if !c.invariant.is_empty() {
         l.blocks.iter().for_each(|&b| f.blocks[b].body.retain(|i| !c.invariant.contains(i)));
         f.blocks[l.from].body.extend(&c.invariant);
     }
-    let nearer = nearer_bound(f, l, c);
+}
+
+/// Puts a loop in front of a loop that does so many of its rounds at once; gives its blocks, and the one behind it.
+fn several_at_once(f: &mut Function, l: &Loop, c: &Counter, rounds: u32) -> (Vec<BlockId>, BlockId) {
+    let header = l.header();
+    let nearer = nearer_bound(f, l, c, rounds);
     let (copies, values) = copy_blocks(f, &l.blocks);
     let first = copies[&header];
     let behind = f.detached_block();
@@ -245,14 +257,14 @@ fn several_at_once(f: &mut Function, l: &Loop, c: &Counter) -> Vec<BlockId> {
     let sure = l.sure.iter().map(block).collect();
     let several =
         Loop { blocks: blocks.clone(), exit: behind, cont, from: l.from, latch: block(&l.latch), sure, ..*l };
-    let more = repeat(f, &several, ROUNDS as usize);
-    blocks.into_iter().chain(more).chain([behind]).collect()
+    let more = repeat(f, &several, rounds as usize);
+    (blocks.into_iter().chain(more).chain([behind]).collect(), behind)
 }
 
 /// In front of a loop, the bound of a round from which so many others follow.
-fn nearer_bound(f: &mut Function, l: &Loop, c: &Counter) -> ValueId {
+fn nearer_bound(f: &mut Function, l: &Loop, c: &Counter, rounds: u32) -> ValueId {
     let inst = f.insts[c.compare].clone();
-    let ahead = (c.step as u32).wrapping_mul(ROUNDS - 1);
+    let ahead = (c.step as u32).wrapping_mul(rounds - 1);
     let mut bound = inst.srcs[c.bound];
     if let Some(made) = bound.as_val().and_then(|v| f.def_inst(v)).filter(|d| is_constant(d)) {
         let mut again = made.clone();

@@ -103,10 +103,6 @@ const NEAR_IN_PLACE: Cycle = 4;
 /// registers are 1.056, 1.104 and 1.161 of those with 35.
 const WORTH: Cycle = 6;
 
-fn tune(n: &str, d: Cycle) -> Cycle {
-    std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d)
-}
-
 /// An order of a block, and the registers that its live ranges have in it.
 struct Plan {
     cycles: Cycle,
@@ -135,15 +131,13 @@ impl Scheduler {
             self.tables.read(lines, touched, after, Moves::Allowed);
             let old = self.in_order();
             let least = self.tables.longest().max(lines.len() as Cycle / 2);
-            if tune("T_DBG", 0) > 0 { eprintln!("block of {}: old {old} least {least} used {} limit {}", lines.len(), self.used, self.limit); }
-            if old <= least + (least / NEAR).min(tune("T_CAP", 1000)) {
+            if old <= least + least / NEAR {
                 return None;
             }
             let allowed = self.allowed(lines, touched);
             let mut best = self.windows(lines, after, &allowed, self.used);
             let cycles = best.as_ref().map_or(old, |p| p.cycles.min(old));
-            if tune("T_DBG", 0) > 0 { eprintln!("  best {:?} short {}", best.as_ref().map(|b| (b.cycles, b.used)), self.scratch.short); }
-            let enough = (cycles * (100 - tune("T_WORTH", WORTH)) / 100).max(cycles.saturating_sub(tune("T_ABS", 100000)));
+            let enough = cycles * (100 - WORTH) / 100;
             if self.limit > self.used && least <= enough && self.scratch.short {
                 let more = self.windows(lines, after, &allowed, self.limit);
                 best = more.filter(|m| m.cycles <= enough).or(best);

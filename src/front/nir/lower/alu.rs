@@ -98,8 +98,12 @@ impl Lower<'_, '_> {
         value
     }
 
-    /// A sum that the text says does not wrap is used so where it becomes an address.
+    /// What is known of sums: one that the text says does not wrap is used so where it becomes an address, and one of
+    /// an address among constants is one, too.
     fn note_promise(&mut self, alu: &ast::Alu, lane: &Lane<'_>, result: Comp) {
+        if lane.op == N::Iadd && lane.srcs.iter().any(|&s| self.is_constant_pointer(s)) {
+            self.note_constant_pointer(result);
+        }
         if alu.nsw
             && lane.op == N::Iadd
             && lane.bits == 32

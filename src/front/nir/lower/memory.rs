@@ -40,6 +40,25 @@ impl<'a> Lower<'a, '_> {
         self.e.numbered_by(mem, number)
     }
 
+    /// Whether a value is an address among the kernel's constants.
+    pub(super) fn is_constant_pointer(&self, address: Comp) -> bool {
+        matches!(address, Comp::Wide(Word::Val(low), _) if self.constant_pointers.contains(&low))
+    }
+
+    pub(super) fn note_constant_pointer(&mut self, address: Comp) {
+        if let Comp::Wide(Word::Val(low), _) = address {
+            self.constant_pointers.insert(low);
+        }
+    }
+
+    /// The place of a store or an atomic.
+    fn written(&mut self, mem: Mem, srcs: &[Src], ix: &Indices, bits: u8) -> Option<MemRef> {
+        let mut r = self.place(mem, srcs, ix, bits)?;
+        self.module.constants_written |= r.readonly;
+        r.readonly = false;
+        Some(r)
+    }
+
     /// The place that the sources (without a store's data) and indices of an intrinsic name.
     fn place(&mut self, mem: Mem, srcs: &[Src], ix: &Indices, bits: u8) -> Option<MemRef> {
         let abi = self.module.request.abi;
@@ -70,9 +89,16 @@ impl<'a> Lower<'a, '_> {
         }
         let mut r = MemRef::new(space).with_align(align(ix, bits));
         r.order = order(ix.access);
+        let constant = matches!(
+            mem,
+            Mem::GlobalConstant | Mem::GlobalConstantOffset | Mem::GlobalConstantBounded
+        );
+        // What is reordered at will nobody writes meanwhile.
+        r.readonly = r.order == Order::Weak && (constant || ix.access.has(Access::REORDERABLE));
         Some(match mem {
             Mem::Global | Mem::GlobalConstant => {
                 let a = self.src_comp(first, 0);
+                r.readonly |= self.is_constant_pointer(a);
                 self.e.at64(r, a)
             }
             Mem::Global2x32 => {
@@ -140,6 +166,12 @@ impl<'a> Lower<'a, '_> {
                 let signed = matches!(dest, Dest::Ssa(def) if self.signed_loads.contains(&def.index));
                 let comps = self.e.load_as(r, shape, signed);
                 self.define(dest, &comps);
+                if let Some(constants) = self.module.constants_at.filter(|_| mem == Mem::KernelInput)
+                    && let Some(at) = srcs.first().and_then(|s| self.src_comp(s, 0).as_const())
+                    && ix.base.wrapping_add(at as u32) == constants
+                {
+                    comps.iter().take(1).for_each(|&c| self.note_constant_pointer(c));
+                }
             }
             None => self.define_undef(dest),
         }
@@ -178,7 +210,7 @@ impl<'a> Lower<'a, '_> {
         }
         let Some((data, rest)) = srcs.split_first() else { return };
         let shape = self.src_shape(data);
-        if let Some(r) = self.place(mem, rest, ix, shape.bits) {
+        if let Some(r) = self.written(mem, rest, ix, shape.bits) {
             let comps = self.src_comps(data);
             self.e.store(r, shape, &comps, ix.write_mask.unwrap_or(u16::MAX));
         }
@@ -193,7 +225,7 @@ impl<'a> Lower<'a, '_> {
         let (address, data) = srcs.split_at(split);
         let place = match mem {
             Mem::Deref => self.deref_memory(address, ix),
-            mem => self.place(mem, address, ix, bits),
+            mem => self.written(mem, address, ix, bits),
         };
         let Some(mut r) = place else { return self.define_undef(dest) };
         r.order = Order::Weak;

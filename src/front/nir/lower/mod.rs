@@ -83,6 +83,11 @@ pub(super) fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Prog
         return Err(module.diags);
     }
     let mut funcs: Vec<(FuncId, ir::Function)> = module.done;
+    if module.constants_written {
+        // Somebody takes the address for one of memory that may be written.
+        let accesses = funcs.iter_mut().flat_map(|(_, f)| f.insts.values_mut()).filter_map(|i| i.mem.as_mut());
+        accesses.filter(|m| m.space == ir::Space::Global).for_each(|m| m.readonly = false);
+    }
     funcs.sort_by_key(|(id, _)| *id);
     let mut program = Program::new(ir::Function::new(""));
     program.funcs.clear();
@@ -178,6 +183,9 @@ struct Module<'a> {
     /// Where the shader's temporaries lie in private memory.
     shader_temps: FxHashMap<&'a str, u32>,
     constants: variable::Constants<'a>,
+    /// Where among a kernel's inputs the address of its constants is, and whether something is written through it.
+    constants_at: Option<u32>,
+    constants_written: bool,
     /// Variables of sanitized memory, and their numbers ([`ir::MemRef::var`]) by space and first byte.
     extents: Vec<ir::Extent>,
     extents_at: FxHashMap<(ir::Space, u32), u16>,
@@ -213,6 +221,8 @@ impl<'a> Module<'a> {
             shared_vars: FxHashMap::default(),
             shader_temps: FxHashMap::default(),
             constants: variable::Constants::default(),
+            constants_at: variable::constants_at(shader),
+            constants_written: false,
             extents: Vec::new(),
             extents_at: FxHashMap::default(),
             zones: 0,
@@ -287,6 +297,7 @@ impl<'a> Module<'a> {
             moves: FxHashMap::default(),
             phis: Vec::new(),
             signed_loads: source.signed_loads(),
+            constant_pointers: FxHashSet::default(),
             label: u32::MAX,
             kept: graphics::Kept::default(),
             is_entry,
@@ -398,6 +409,8 @@ struct Lower<'a, 'f> {
     phis: Vec<(Shape, Vec<Var>)>,
     /// Values of less than 32 bits that are loaded, and read with their sign more often than without.
     signed_loads: FxHashSet<u32>,
+    /// Low words of addresses among the kernel's constants.
+    constant_pointers: FxHashSet<ir::ValueId>,
     /// The NIR block that is being lowered.
     label: u32,
     kept: graphics::Kept,

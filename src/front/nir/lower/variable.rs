@@ -42,6 +42,15 @@ pub(super) fn uniforms_placed(shader: &Shader<'_>) -> bool {
     uniforms.map(|v| v.place.map(|(driver, _)| driver)).all(|driver| seen.insert(driver))
 }
 
+/// Where among a kernel's inputs the address of its constants is: Rusticl appends a variable of this name to the kernel's
+/// own arguments, which may have any (`src/gallium/frontends/rusticl/core/kernel.rs`). What has the address space
+/// `constant` is not written while a kernel runs (OpenCL C 3.0, 6.7.1).
+pub(super) fn constants_at(shader: &Shader<'_>) -> Option<u32> {
+    let named = |v: &&Variable<'_>| v.mode == Mode::Uniform && v.name == "constant_buffer_addr";
+    let last = shader.vars.iter().rev().find(named).filter(|_| shader.constants > 0)?;
+    last.place.map(|(driver, _)| driver)
+}
+
 fn named<'a>(f: &Function<'a>) -> impl Iterator<Item = &'a str> {
     f.body.iter().filter_map(|(node, _)| match node {
         Node::Deref(d) => match d.kind {
