@@ -266,3 +266,41 @@ impl Code {
 fn is_plain_sync(m: &MInst) -> bool {
     m.op == Op::Nop && m.sync && m.guard.is_true()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(ops: &[Op], tail: &[Op], falls: bool) -> MBlock {
+        let lines = |ops: &[Op]| ops.iter().map(|&op| Line::new(MInst::new(op), Loc::default())).collect();
+        MBlock { body: lines(ops), tail: lines(tail), falls, ..MBlock::default() }
+    }
+
+    #[test]
+    fn blocks_become_one_where_control_runs_through_them_alone() {
+        let mut code = Code::default();
+        let target = code.new_label();
+        let behind = code.new_label();
+        let mut branch = block(&[Op::Iadd], &[Op::Bra], true);
+        branch.tail[0].inst.operands.push(Operand::Target(target.0));
+        code.blocks = vec![
+            block(&[Op::Mov], &[], true),
+            block(&[Op::Shl], &[], true),
+            branch,
+            block(&[Op::Fadd], &[], true),
+            block(&[Op::Fmul], &[], true),
+            block(&[], &[Op::Exit], false),
+        ];
+        code.labels = vec![4, 6];
+        code.join_blocks();
+        let ops: Vec<Vec<Op>> = code.blocks.iter().map(|b| b.lines().map(|l| l.inst.op).collect()).collect();
+        let want: [&[Op]; 3] = [&[Op::Mov, Op::Shl, Op::Iadd, Op::Bra], &[Op::Fadd], &[Op::Fmul, Op::Exit]];
+        assert_eq!(ops, want);
+        assert_eq!(
+            code.labels,
+            [2, 3],
+            "{target:?} stands before what it stood before, {behind:?} behind the last"
+        );
+        assert_eq!(code.blocks.iter().map(|b| b.falls).collect::<Vec<_>>(), [true, true, false]);
+    }
+}

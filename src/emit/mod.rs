@@ -237,7 +237,8 @@ impl Emitter<'_> {
             Ok(m) => {
                 let fact = if let Aux::Fact(fact) = inst.aux { Some(fact) } else { None };
                 // No store meets what nothing writes.
-                let space = inst.mem.as_ref().map(|m| if m.readonly { crate::ir::Space::Const } else { m.space });
+                let space =
+                    inst.mem.as_ref().map(|m| if m.readonly { crate::ir::Space::Const } else { m.space });
                 let made = match () {
                     () if self.f.library => Made::Library,
                     () if setup && inst.loc.0.is_none() => Made::Setup,

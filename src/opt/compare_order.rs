@@ -36,8 +36,12 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if blocks.is_empty() {
         return false;
     }
-    let mut block =
-        Block { uses: count_uses(f), depth: SecondaryMap::new(), place: SecondaryMap::new(), out: Vec::new() };
+    let mut block = Block {
+        uses: count_uses(f),
+        depth: SecondaryMap::new(),
+        place: SecondaryMap::new(),
+        out: Vec::new(),
+    };
     let (mut joined, mut ordered) = (0, 0);
     for b in blocks {
         for i in std::mem::take(&mut f.blocks[b].body) {

@@ -329,7 +329,9 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
         (Stage::Ssa, _) => passes!(
             dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs
         ),
-        (Stage::Legal, _) => passes!(gvn operand slct dce compare_order loop_constants sink mem_combine loop_carried),
+        (Stage::Legal, _) => {
+            passes!(gvn operand slct dce compare_order loop_constants sink mem_combine loop_carried)
+        }
     }
 }
 

@@ -32,16 +32,20 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 5 {
         return false;
     }
-    let mut counts = BlockCounts::of(f);
     let mut joined = 0;
-    // Inner constructs come later in the layout: the outer one sees one branch for several.
-    for n in (0..f.layout.len()).rev() {
-        let b = f.layout[n];
-        let Some(plan) = plan(f, b, &counts) else { continue };
-        convert(f, b, plan, &mut counts);
-        joined += 1;
-    }
-    if joined > 0 {
+    // Of several, each time half as many are left.
+    loop {
+        let mut counts = BlockCounts::of(f);
+        let before = joined;
+        for n in (0..f.layout.len()).rev() {
+            let b = f.layout[n];
+            let Some(plan) = plan(f, b, &counts) else { continue };
+            convert(f, b, plan, &mut counts);
+            joined += 1;
+        }
+        if joined == before {
+            break;
+        }
         super::flow::run(f, ctx);
     }
     ctx.count("short_circuit: joined", joined);
@@ -99,17 +103,12 @@ fn plan(f: &Function, b: BlockId, counts: &BlockCounts) -> Option<Plan> {
             (true, false) => (els, then, true),
             _ => return None,
         };
-        if counts.preds[meet] != if meet == join { 3 } else { 2 } || !guarded.args.is_empty() {
+        let Term::Jump(behind) = &f.blocks[meet].term else { return None };
+        let ends = behind.to == join && f.blocks[meet].merge == Merge::None;
+        if counts.preds[meet] != 2 || !guarded.args.is_empty() || !ends || counts.preds[join] != 2 {
             return None;
         }
-        let behind = if meet == join {
-            skip
-        } else {
-            let Term::Jump(e) = &f.blocks[meet].term else { return None };
-            let ends = e.to == join && f.blocks[meet].merge == Merge::None && counts.preds[join] == 2;
-            ends.then_some(e)?
-        };
-        let all = [Some(inner), other, Some(meet).filter(|&m| m != join)];
+        let all = [Some(inner), other, Some(meet)];
         for &i in all.into_iter().flatten().flat_map(|b| &f.blocks[b].body) {
             let inst = &f.insts[i];
             walk.execute(inst);
@@ -152,7 +151,6 @@ fn convert(f: &mut Function, b: BlockId, plan: Plan, counts: &mut BlockCounts) {
     and.loc = loc;
     f.append(b, and);
     // Who comes from where, as a choice.
-    let at = if meet == join { b } else { meet };
     let [behind, past] = args;
     let mut chosen = Vec::with_capacity(behind.len());
     for (&x, &y) in behind.iter().zip(&past) {
@@ -170,19 +168,14 @@ fn convert(f: &mut Function, b: BlockId, plan: Plan, counts: &mut BlockCounts) {
         cond.mods.inv = false;
         let mut sel = Inst::new(Op::Sel, Type::U32).src(x).src(y).src(cond).dst(d);
         sel.loc = loc;
-        f.append(at, sel);
+        f.append(meet, sel);
         chosen.push(d);
     }
-    let mut skip = Edge { to: meet, args: skipping };
-    if meet == join {
-        skip.args = chosen;
-        counts.preds[join] = 2;
-    } else {
-        f.blocks[meet].term = Term::Jump(Edge { to: join, args: chosen });
-        counts.preds[join] = 1;
-    }
+    f.blocks[meet].term = Term::Jump(Edge { to: join, args: chosen });
+    counts.preds[join] = 1;
     counts.named[join] -= 1;
     f.blocks[b].merge = Merge::If { join: meet };
     f.blocks[b].term_loc = loc;
-    f.blocks[b].term = Term::Branch { cond: both, not: false, then: Edge::to(guarded), els: skip };
+    let els = Edge { to: meet, args: skipping };
+    f.blocks[b].term = Term::Branch { cond: both, not: false, then: Edge::to(guarded), els };
 }

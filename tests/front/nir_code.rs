@@ -165,3 +165,45 @@ fn the_constant_of_an_index_goes_to_the_address_where_no_carry_is_lost() {
         assert!(store_beside(chip, 7, 1, "u2u64", "iadd.nsw") + 1 >= apart, "{chip}");
     }
 }
+
+/// Instructions of a kernel that loads the same word among what its last argument points to before and after it stores through the
+/// first one.
+fn loads_around_a_store(chip: Chip, header: &str, name: &str, store_to: &str) -> usize {
+    let text = format!(
+        "shader: MESA_SHADER_KERNEL\nworkgroup-size: 64, 1, 1\ninputs: 0\nuniforms: 16\n{header}\
+         decl_var uniform INTERP_MODE_NONE uint64_t @0 (0, 0, 0)\n\
+         decl_var uniform INTERP_MODE_NONE uint64_t {name} (1, 8, 0)\n\
+         decl_function main (0 params)\n\nimpl main {{\n\
+         \tblock block_0:\n\t/* preds: */\n\
+         \tvec1 32 ssa_0 = load_const (0x00000000 = 0.000000)\n\
+         \tvec1 32 ssa_1 = load_const (0x00000008 = 0.000000)\n\
+         \tvec1 64 ssa_2 = load_const (0x0000000000000004 = 0.000000)\n\
+         \tvec1 64 ssa_3 = intrinsic load_kernel_input (ssa_0) (base=0, range=0, align_mul=256, align_offset=0)\n\
+         \tvec1 64 ssa_4 = intrinsic load_kernel_input (ssa_1) (base=0, range=0, align_mul=256, align_offset=8)\n\
+         \tvec3 32 ssa_5 = intrinsic load_local_invocation_id () ()\n\
+         \tvec1 64 ssa_6 = u2u64 ssa_5.x\n\
+         \tvec1 64 ssa_7 = iadd ssa_4, ssa_6\n\
+         \tvec1 64 ssa_8 = iadd ssa_7, ssa_2\n\
+         \tvec1 32 ssa_9 = intrinsic load_global (ssa_8) (access=0, align_mul=4, align_offset=0)\n\
+         \tintrinsic store_global (ssa_9, {store_to}) (wrmask=x /*1*/, access=0, align_mul=4, align_offset=0)\n\
+         \tvec1 32 ssa_10 = intrinsic load_global (ssa_8) (access=0, align_mul=4, align_offset=0)\n\
+         \tvec1 64 ssa_11 = iadd ssa_3, ssa_2\n\
+         \tintrinsic store_global (ssa_10, ssa_11) (wrmask=x /*1*/, access=0, align_mul=4, align_offset=0)\n\
+         \t/* succs: block_1 */\n\tblock block_1:\n}}\n"
+    );
+    count(chip, &text)
+}
+
+#[test]
+fn nobody_writes_a_kernels_constants() {
+    let (constants, name) = ("constants: 64\n", "constant_buffer_addr");
+    for chip in Chip::ALL {
+        let once = loads_around_a_store(chip, constants, name, "ssa_3");
+        let twice = loads_around_a_store(chip, constants, "@1", "ssa_3");
+        assert!(once < twice, "{chip}: {once} instructions, {twice} through an argument of the kernel's own");
+        // Without constants of the program the name is the kernel's own; what it writes through is none of constants.
+        assert_eq!(loads_around_a_store(chip, "", name, "ssa_3"), twice, "{chip}");
+        let written = loads_around_a_store(chip, constants, name, "ssa_7");
+        assert_eq!(loads_around_a_store(chip, constants, "@1", "ssa_7"), written, "{chip}");
+    }
+}

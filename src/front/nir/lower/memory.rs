@@ -89,10 +89,8 @@ impl<'a> Lower<'a, '_> {
         }
         let mut r = MemRef::new(space).with_align(align(ix, bits));
         r.order = order(ix.access);
-        let constant = matches!(
-            mem,
-            Mem::GlobalConstant | Mem::GlobalConstantOffset | Mem::GlobalConstantBounded
-        );
+        let constant =
+            matches!(mem, Mem::GlobalConstant | Mem::GlobalConstantOffset | Mem::GlobalConstantBounded);
         // What is reordered at will nobody writes meanwhile.
         r.readonly = r.order == Order::Weak && (constant || ix.access.has(Access::REORDERABLE));
         Some(match mem {

@@ -85,7 +85,8 @@ pub(super) fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Prog
     let mut funcs: Vec<(FuncId, ir::Function)> = module.done;
     if module.constants_written {
         // Somebody takes the address for one of memory that may be written.
-        let accesses = funcs.iter_mut().flat_map(|(_, f)| f.insts.values_mut()).filter_map(|i| i.mem.as_mut());
+        let accesses =
+            funcs.iter_mut().flat_map(|(_, f)| f.insts.values_mut()).filter_map(|i| i.mem.as_mut());
         accesses.filter(|m| m.space == ir::Space::Global).for_each(|m| m.readonly = false);
     }
     funcs.sort_by_key(|(id, _)| *id);
