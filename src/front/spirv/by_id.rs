@@ -51,6 +51,34 @@ impl<T> Index<u32> for ById<T> {
     }
 }
 
+/// A set of ids: a bit for each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ids(Vec<u64>);
+
+impl Ids {
+    pub(super) fn contains(&self, id: u32) -> bool {
+        self.0.get(id as usize / 64).is_some_and(|word| word >> (id % 64) & 1 != 0)
+    }
+
+    pub(super) fn insert(&mut self, id: u32) {
+        let word = id as usize / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (id % 64);
+    }
+
+    pub(super) fn remove(&mut self, id: u32) {
+        if let Some(word) = self.0.get_mut(id as usize / 64) {
+            *word &= !(1 << (id % 64));
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +92,18 @@ mod tests {
         assert_eq!((table.get(7), table.get(2), table[2]), (Some(&"seven"), Some(&"two"), "two"));
         assert!(!table.contains(0) && !table.contains(8) && table.get(u32::MAX).is_none());
         assert_eq!(table.ids().collect::<Vec<_>>(), [2, 7]);
+    }
+
+    #[test]
+    fn a_set_has_what_was_put_in_and_not_taken_out() {
+        let mut set = Ids::default();
+        assert!(set.is_empty() && !set.contains(0));
+        [63, 64, 200].map(|id| set.insert(id));
+        set.remove(64);
+        set.remove(u32::MAX);
+        let has: Vec<u32> = (0..300).filter(|&id| set.contains(id)).collect();
+        assert_eq!(has, [63, 200]);
+        [63, 200].map(|id| set.remove(id));
+        assert!(set.is_empty() && !set.contains(u32::MAX));
     }
 }

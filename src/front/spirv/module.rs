@@ -66,6 +66,8 @@ pub(super) struct Module {
     pub(super) entries: Vec<Entry>,
     /// Execution modes by the function's id; operands are literals, or of `LocalSizeId` ids.
     pub(super) modes: FxHashMap<u32, Vec<(ExecutionMode, Vec<u32>)>>,
+    /// Instructions before the first function.
+    pub(super) declared: usize,
     pub(super) functions: Vec<Function>,
     pub(super) function_of: FxHashMap<u32, usize>,
     /// Numbers of the variables outside functions.
@@ -91,6 +93,7 @@ pub(super) fn module(code: Words, given: &Given) -> Result<Module, Diagnostics> 
         sets: FxHashMap::default(),
         entries: Vec::new(),
         modes: FxHashMap::default(),
+        declared: 0,
         functions: Vec::new(),
         function_of: FxHashMap::default(),
         globals: Vec::new(),
@@ -104,7 +107,8 @@ pub(super) fn module(code: Words, given: &Given) -> Result<Module, Diagnostics> 
         return Err(diags);
     }
     m.functions(&mut diags);
-    let declared = m.functions.first().map_or(m.code.insts.len(), |f| f.at);
+    m.declared = m.functions.first().map_or(m.code.insts.len(), |f| f.at);
+    let declared = m.declared;
     for n in 0..declared {
         if let Err(d) = m.annotation(n) {
             diags.push(d);
@@ -307,22 +311,25 @@ impl Module {
     /// Applies groups of decorations.
     fn groups(&mut self, declared: usize) {
         for n in 0..declared {
+            let op = self.code.insts[n].op;
+            if !matches!(op, Op::GroupDecorate | Op::GroupMemberDecorate) {
+                continue;
+            }
             let operands = self.code.operands(n);
-            match self.code.insts[n].op {
+            match op {
                 Op::GroupDecorate => {
                     let group = self.decorations.get(&operands[0]).cloned().unwrap_or_default();
                     for &id in &operands[1..] {
                         self.decorations.entry(id).or_default().extend(group.iter().cloned());
                     }
                 }
-                Op::GroupMemberDecorate => {
+                _ => {
                     let group = self.decorations.get(&operands[0]).cloned().unwrap_or_default();
                     for pair in operands[1..].chunks(2) {
                         let key = (pair[0], pair.get(1).copied().unwrap_or(0));
                         self.member_decorations.entry(key).or_default().extend(group.iter().cloned());
                     }
                 }
-                _ => {}
             }
         }
     }
@@ -376,8 +383,7 @@ impl Module {
         if uses.is_empty() {
             return uses;
         }
-        let first = self.functions.first().map_or(self.code.insts.len(), |f| f.at);
-        for n in first..self.code.insts.len() {
+        for n in self.declared..self.code.insts.len() {
             if !self.is_debug(n) && self.code.insts[n].op != Op::FunctionParameter {
                 self.for_ids(n, |id| {
                     if let Some(count) = uses.get_mut(&id) {

@@ -38,11 +38,11 @@ impl Used {
 
 /// Looks through functions.
 pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
-    // Of a pointer, whether it is an input or output.
+    // Of a pointer into an input or output, whether it is all of that.
     let pointer = |id: u32| {
         let inst = &m.code.insts[m.code.def(id)?];
         let Some(Type::Pointer { class, .. }) = m.ty(inst.ty) else { return None };
-        Some(inst.op == Op::Variable && matches!(class, StorageClass::Input | StorageClass::Output))
+        matches!(class, StorageClass::Input | StorageClass::Output).then_some(inst.op == Op::Variable)
     };
     let attribute = |id: u32| pointer(id) == Some(true);
     let mut used = Used::default();
@@ -61,8 +61,9 @@ pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
             used.neighbours |= needs_neighbours(inst.op);
             match inst.op {
                 Op::AccessChain | Op::InBoundsAccessChain => {
+                    let Some(attribute) = pointer(x[0]) else { continue };
                     made_of.insert(inst.result, x[0]);
-                    if attribute(x[0]) {
+                    if attribute {
                         match member_named(m, x[0], &x[1..]) {
                             Some(member) => drop(used.members.insert((x[0], member))),
                             None => drop(used.whole.insert(x[0])),

@@ -45,14 +45,14 @@ impl Lower<'_, '_> {
             }
             Op::Store if self.holds_opaque(x[0]) => {
                 let variable = (self.instance, x[0]);
-                if self.values.contains_key(&variable) {
+                if self.values.get(self.m, variable).is_some() {
                     return self.missing(format!(
                         "a second store to {}, an image or sampler, is",
                         self.m.name(x[0])
                     ));
                 }
                 let value = Value::Opaque(self.opaque(x[1])?);
-                self.values.insert(variable, (value, self.e.b.block));
+                self.values.insert(self.m, variable, (value, self.e.b.block));
             }
             Op::Load => {
                 let access = self.access(&x[1..])?;
@@ -387,7 +387,7 @@ impl Lower<'_, '_> {
         let end = self.e.op2(IrOp::Max, IrType::U32, size, start);
         let bytes = self.e.op2(IrOp::Sub, IrType::U32, end, start);
         let length = self.e.op2(IrOp::Div, IrType::U32, bytes, stride.max(1));
-        self.define(vec![Comp::Word(length)])
+        self.define([Comp::Word(length)])
     }
 
     // ---- barriers and atomics
@@ -555,7 +555,7 @@ impl Lower<'_, '_> {
             lanes::fence(&mut self.e.b, scope);
         }
         if let Some(old) = old {
-            self.define_of_type(vec![old])?;
+            self.define_of_type([old])?;
         }
         Ok(true)
     }

@@ -120,7 +120,8 @@ impl Lower<'_, '_> {
     }
 
     fn shared_variable(&mut self, to: u32) -> R<Pointer> {
-        let Some(info) = self.m.info(to).cloned() else { return self.fail("the variable has no type") };
+        let m = self.m;
+        let Some(info) = m.info(to) else { return self.fail("the variable has no type") };
         let at = self.shared.next_multiple_of(info.align.max(16));
         let size = u32::try_from(info.size).ok().map(|size| size.next_multiple_of(4));
         match size.and_then(|size| at.checked_add(size)).filter(|&end| end <= 48 << 10) {
@@ -182,7 +183,8 @@ impl Lower<'_, '_> {
 
     /// Private memory from an address on; and where it ends.
     fn private_memory(&mut self, at: u32, to: u32) -> R<(Pointer, u32)> {
-        let Some(info) = self.m.info(to).cloned() else { return self.fail("the variable has no type") };
+        let m = self.m;
+        let Some(info) = m.info(to) else { return self.fail("the variable has no type") };
         let at = at.next_multiple_of(info.align.max(16));
         let end = u32::try_from(info.size).ok().and_then(|size| at.checked_add(size.next_multiple_of(4)));
         let Some(end) = end.filter(|&end| end <= 512 << 10) else {
@@ -406,7 +408,7 @@ impl Lower<'_, '_> {
             let ty = self.type_of(param)?;
             if self.m.info(ty).is_some_and(|info| info.opaque) {
                 let value = self.opaque_parameter(param, ty)?;
-                self.values.insert((0, param), (value, self.e.b.block));
+                self.values.insert(self.m, (0, param), (value, self.e.b.block));
                 continue;
             }
             let by_value = self.by_value(param);
@@ -418,7 +420,8 @@ impl Lower<'_, '_> {
                 Some((StorageClass::Function, to)) if by_value => to,
                 _ => ty,
             };
-            let Some(info) = self.m.info(held).cloned() else { return self.fail("a parameter has no type") };
+            let m = self.m;
+            let Some(info) = m.info(held) else { return self.fail("a parameter has no type") };
             at = at.next_multiple_of(info.align);
             let place = MemRef::new(Space::Const)
                 .with_buffer(abi.input_bank.into())
@@ -461,7 +464,7 @@ impl Lower<'_, '_> {
                     Value::Comps(comps.into())
                 }
             };
-            self.values.insert((0, param), (value, self.e.b.block));
+            self.values.insert(self.m, (0, param), (value, self.e.b.block));
         }
         self.arguments.facts = at.next_multiple_of(4);
         let facts = 8 * (self.arguments.textures + self.arguments.images);
