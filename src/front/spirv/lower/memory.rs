@@ -578,27 +578,51 @@ impl Part {
     }
 }
 
-/// The bytes of a constant as they lie in memory, from `at` on.
-pub(super) fn constant_bytes(m: &Module, c: &Constant, ty: u32, out: &mut [u8], at: usize) {
-    match c {
-        Constant::Bits(bits) => {
-            let size = m.info(ty).map_or(0, |info| info.size as usize);
-            if let Some(place) = out.get_mut(at..at + size) {
-                place.copy_from_slice(&bits.to_le_bytes()[..size.min(8)]);
+/// A constant as it lies in memory.
+pub(super) struct ConstantBytes {
+    pub(super) bytes: Vec<u8>,
+    /// Those that say something: not what is undefined or between members.
+    said: Vec<bool>,
+}
+
+impl ConstantBytes {
+    /// So many bytes that say nothing.
+    pub(super) fn new(size: usize) -> ConstantBytes {
+        let size = size.next_multiple_of(4);
+        ConstantBytes { bytes: vec![0; size], said: vec![false; size] }
+    }
+
+    /// Puts a constant of a type there, from `at` on.
+    pub(super) fn put(&mut self, m: &Module, c: &Constant, ty: u32, at: usize) {
+        let size = m.info(ty).map_or(0, |info| info.size as usize);
+        let end = (at + size).min(self.said.len());
+        match c {
+            Constant::Bits(bits) => {
+                if let Some(place) = self.bytes.get_mut(at..at + size) {
+                    place.copy_from_slice(&bits.to_le_bytes()[..size.min(8)]);
+                    self.said[at..end].fill(true);
+                }
             }
-        }
-        Constant::Composite(parts) => {
-            let Some(info) = m.info(ty) else { return };
-            for (n, part) in parts.iter().enumerate() {
-                let Some(part_ty) = m.part(ty, n as u32) else { return };
-                let offset = match info.ty {
-                    Type::Struct { .. } => info.offsets[n] as usize,
-                    Type::Vector { .. } => n * info.scalar as usize,
-                    _ => n * info.stride as usize,
-                };
-                constant_bytes(m, part, part_ty, out, at + offset);
+            Constant::Composite(parts) => {
+                let Some(info) = m.info(ty) else { return };
+                for (n, part) in parts.iter().enumerate() {
+                    let Some(part_ty) = m.part(ty, n as u32) else { return };
+                    let offset = match info.ty {
+                        Type::Struct { .. } => info.offsets[n] as usize,
+                        Type::Vector { .. } => n * info.scalar as usize,
+                        _ => n * info.stride as usize,
+                    };
+                    self.put(m, part, part_ty, at + offset);
+                }
             }
+            Constant::Null => self.said.get_mut(at..end).unwrap_or_default().fill(true),
+            Constant::Undef | Constant::Sampler(_) => {}
         }
-        Constant::Null | Constant::Undef | Constant::Sampler(_) => {}
+    }
+
+    /// Its words, but for those that say nothing.
+    pub(super) fn words(&self) -> Vec<Option<u32>> {
+        let words = self.bytes.as_chunks().0.iter().zip(self.said.as_chunks::<4>().0);
+        words.map(|(&bytes, said)| said.contains(&true).then(|| u32::from_le_bytes(bytes))).collect()
     }
 }

@@ -117,7 +117,7 @@ impl Lower<'_, '_> {
                     Some(p) => p.clone(),
                     None => {
                         let p = self.private_variable(id, to)?;
-                        self.begin_with(&p, constant)?;
+                        self.fill(&p, constant)?;
                         stored.insert((constant, to), p.clone());
                         p
                     }

@@ -8,6 +8,7 @@
 //! - parameters of kernels: in the kernel's input, by OpenCL's rules; structures by value are copied
 
 use super::layout::elements;
+use super::memory::ConstantBytes;
 use super::pointer::{Place, Pointer};
 use super::texture::Opaque;
 use super::value::Value;
@@ -205,15 +206,30 @@ impl Lower<'_, '_> {
         };
         let comps = self.m.info(p.to).map_or(u32::MAX, |info| info.comps);
         if let (Place::Memory(mem), true) = (&p.place, comps > SCALARS / 4) {
-            let mut bytes = vec![0; self.m.info(p.to).map_or(0, |info| info.size) as usize];
-            super::memory::constant_bytes(self.m, &constant, p.to, &mut bytes, 0);
+            let mut bytes = ConstantBytes::new(self.m.info(p.to).map_or(0, |info| info.size) as usize);
+            bytes.put(self.m, &constant, p.to, 0);
             let mem = *mem;
-            self.e.store_bytes(mem, &bytes);
+            self.e.store_bytes(mem, &bytes.bytes);
             return Ok(());
         }
         let mut comps = Vec::new();
         self.constant_comps(&constant, p.to, &mut comps)?;
         self.store_value(p, &comps, 0)
+    }
+
+    /// The same of a variable that nothing else is ever stored to: not scalar by scalar, since none of it is replaced.
+    pub(super) fn fill(&mut self, p: &Pointer, init: u32) -> R<()> {
+        let m = self.m;
+        let comps = m.info(p.to).map_or(u32::MAX, |info| info.comps);
+        match (&p.place, m.constants.get(init)) {
+            (&Place::Memory(mem), Some(constant)) if comps <= SCALARS / 4 => {
+                let mut bytes = ConstantBytes::new(m.info(p.to).map_or(0, |info| info.size) as usize);
+                bytes.put(m, constant, p.to, 0);
+                self.e.store_words(mem, &bytes.words());
+                Ok(())
+            }
+            _ => self.begin_with(p, init),
+        }
     }
 
     /// The pointer that a variable outside functions is.
