@@ -37,6 +37,17 @@ impl<T> ById<T> {
         }
     }
 
+    /// The item of an id, which is put in if there is none.
+    pub(super) fn get_or_default(&mut self, id: u32) -> &mut T
+    where
+        T: Default,
+    {
+        if !self.contains(id) {
+            self.insert(id, T::default());
+        }
+        &mut self.items[self.places[id as usize] as usize - 1]
+    }
+
     /// All ids that have an item, in their order.
     pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.places).filter(|&(_, &place)| place != 0).map(|(id, _)| id)

@@ -156,6 +156,29 @@ static TABLE: [u8; COUNT] = {
     table
 };
 
+/// By opcode: what has a row.
+static OPS: [Option<Op>; COUNT] = {
+    let mut table = [None; COUNT];
+    let mut row = 0;
+    while row < ROWS.len() {
+        let ops = ROWS[row].1;
+        let mut n = 0;
+        while n < ops.len() {
+            if (ops[n] as usize) < COUNT {
+                table[ops[n] as usize] = Some(ops[n]);
+            }
+            n += 1;
+        }
+        row += 1;
+    }
+    table
+};
+
+/// An opcode by its number.
+pub(super) fn opcode(number: u32) -> Option<Op> {
+    OPS.get(number as usize).copied().flatten().or_else(|| Op::from_u32(number))
+}
+
 /// Of each row, its operands if they are words one by one, apart from masks at the end.
 static WORDS: [Option<OneByOne>; ROWS.len()] = {
     let mut words = [None; ROWS.len()];

@@ -9,6 +9,7 @@ use super::types::Info;
 use crate::diag::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, ExecutionMode, ExecutionModel, Op};
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -58,9 +59,9 @@ pub(super) struct Module {
     pub(super) code: Words,
     pub(super) types: ById<Info>,
     pub(super) constants: ById<Rc<Constant>>,
-    /// Numbers of `OpName`.
-    names: FxHashMap<u32, usize>,
-    decorations: FxHashMap<u32, Decorations>,
+    /// Numbers of `OpName`: asked for where something is wrong.
+    names: OnceCell<FxHashMap<u32, usize>>,
+    decorations: ById<Decorations>,
     member_decorations: FxHashMap<(u32, u32), Decorations>,
     pub(super) sets: FxHashMap<u32, Set>,
     pub(super) entries: Vec<Entry>,
@@ -87,8 +88,8 @@ pub(super) fn module(code: Words, given: &Given) -> Result<Module, Diagnostics> 
         code,
         types: ById::default(),
         constants: ById::default(),
-        names: FxHashMap::default(),
-        decorations: FxHashMap::default(),
+        names: OnceCell::new(),
+        decorations: ById::default(),
         member_decorations: FxHashMap::default(),
         sets: FxHashMap::default(),
         entries: Vec::new(),
@@ -143,7 +144,7 @@ impl Module {
 
     /// The literals of a decoration of an id, if it has that.
     pub(super) fn decoration(&self, id: u32, decoration: Decoration) -> Option<&[u32]> {
-        let list = self.decorations.get(&id)?;
+        let list = self.decorations.get(id)?;
         list.iter().find(|(d, _)| *d == decoration).map(|(_, literals)| &self.code.words[literals.clone()])
     }
 
@@ -166,7 +167,10 @@ impl Module {
 
     /// What `OpName` calls it, as far as one wants to read it.
     pub(super) fn given_name(&self, id: u32) -> Option<String> {
-        let n = *self.names.get(&id)?;
+        let insts = &self.code.insts;
+        let named = |n: &usize| insts[*n].op == Op::Name;
+        let all = || (0..insts.len()).filter(named).map(|n| (self.code.operands(n)[0], n)).collect();
+        let n = *self.names.get_or_init(all).get(&id)?;
         let name = string(&self.code.operands(n)[1..]).0;
         (!name.is_empty()).then(|| name.chars().take(64).collect())
     }
@@ -246,13 +250,16 @@ impl Module {
     /// Names, decorations, entry points, modes.
     fn annotation(&mut self, n: usize) -> Result<(), Diagnostic> {
         let inst = self.code.insts[n];
+        if matches!(inst.op, Op::Name | Op::MemberName) {
+            return Ok(());
+        }
         let operands = self.code.operands(n);
         match inst.op {
-            Op::Name => _ = self.names.insert(operands[0], n),
             Op::Decorate | Op::DecorateId | Op::DecorateString => {
                 // What is not known has no meaning here: of vendors, or for optimisation.
                 if let Some(d) = Decoration::from_u32(operands[1]) {
-                    self.decorations.entry(operands[0]).or_default().push((d, self.code.operand_range(n, 2)));
+                    let literals = self.code.operand_range(n, 2);
+                    self.decorations.get_or_default(operands[0]).push((d, literals));
                 }
             }
             Op::MemberDecorate | Op::MemberDecorateString => {
@@ -318,13 +325,13 @@ impl Module {
             let operands = self.code.operands(n);
             match op {
                 Op::GroupDecorate => {
-                    let group = self.decorations.get(&operands[0]).cloned().unwrap_or_default();
+                    let group = self.decorations.get(operands[0]).cloned().unwrap_or_default();
                     for &id in &operands[1..] {
-                        self.decorations.entry(id).or_default().extend(group.iter().cloned());
+                        self.decorations.get_or_default(id).extend(group.iter().cloned());
                     }
                 }
                 _ => {
-                    let group = self.decorations.get(&operands[0]).cloned().unwrap_or_default();
+                    let group = self.decorations.get(operands[0]).cloned().unwrap_or_default();
                     for pair in operands[1..].chunks(2) {
                         let key = (pair[0], pair.get(1).copied().unwrap_or(0));
                         self.member_decorations.entry(key).or_default().extend(group.iter().cloned());
@@ -441,6 +448,57 @@ pub(super) fn ends(op: Op) -> bool {
             | Op::Kill
             | Op::TerminateInvocation
             | Op::Unreachable
+    )
+}
+
+/// Whether an instruction computes with numbers alone, and no pointer is among its operands.
+pub(super) fn is_of_numbers(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SNegate
+            | Op::FNegate
+            | Op::Not
+            | Op::IAdd
+            | Op::ISub
+            | Op::IMul
+            | Op::UDiv
+            | Op::SDiv
+            | Op::UMod
+            | Op::SRem
+            | Op::SMod
+            | Op::FAdd
+            | Op::FSub
+            | Op::FMul
+            | Op::FDiv
+            | Op::VectorTimesScalar
+            | Op::VectorTimesMatrix
+            | Op::MatrixTimesVector
+            | Op::Dot
+            | Op::ShiftRightLogical
+            | Op::ShiftRightArithmetic
+            | Op::ShiftLeftLogical
+            | Op::BitwiseAnd
+            | Op::BitwiseOr
+            | Op::BitwiseXor
+            | Op::LogicalAnd
+            | Op::LogicalOr
+            | Op::LogicalNot
+            | Op::IEqual
+            | Op::INotEqual
+            | Op::ULessThan
+            | Op::SLessThan
+            | Op::UGreaterThan
+            | Op::SGreaterThan
+            | Op::UGreaterThanEqual
+            | Op::SGreaterThanEqual
+            | Op::ULessThanEqual
+            | Op::SLessThanEqual
+            | Op::ConvertFToU
+            | Op::ConvertFToS
+            | Op::ConvertSToF
+            | Op::ConvertUToF
+            | Op::CompositeExtract
+            | Op::VectorShuffle
     )
 }
 

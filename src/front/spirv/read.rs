@@ -3,7 +3,7 @@
 //! Nothing is interpreted but the grammar: each instruction has as many words as it says, the operands that its opcode takes,
 //! and a result id of its own below the bound.
 
-use super::grammar::{Misfit, Operand, Row};
+use super::grammar::{Misfit, Operand, Row, opcode};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use spirv::Op;
 
@@ -244,7 +244,7 @@ impl Words {
                 ));
             }
             let operands = &self.words[at + 1..at + count];
-            let op = Op::from_u32(number);
+            let op = opcode(number);
             let known = op.and_then(|op| Row::of(op).map(|row| (op, row)));
             let Some((op, row)) = known else {
                 let fault = match op {

@@ -270,9 +270,13 @@ impl Lower<'_, '_> {
         }
         if piece.label.is_some() {
             for n in piece.insts.clone() {
-                if self.m.code.insts[n].op == Op::Phi {
-                    self.locate(n);
-                    self.arrived(n)?;
+                match self.m.code.insts[n].op {
+                    Op::Phi => {
+                        self.locate(n);
+                        self.arrived(n)?;
+                    }
+                    _ if self.m.is_debug(n) => {}
+                    _ => break,
                 }
             }
         }

@@ -94,9 +94,9 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
     let items = structure::build(&graph, &loops);
     let name = if entry.name.is_empty() { "main" } else { &entry.name };
     let mut func = ir::Function::new(name);
-    // Vectors become their components, accesses what reaches them.
+    // Vectors become their components, and accesses what reaches them; the passes put what they make behind it.
     let pieces = graph.nodes.iter().filter_map(|node| node.piece.as_ref());
-    func.reserve((2 * pieces.map(|piece| piece.insts.len()).sum::<usize>()).min(MOST_RESERVED));
+    func.reserve((8 * pieces.map(|piece| piece.insts.len()).sum::<usize>()).min(MOST_RESERVED));
     let block = func.new_block();
     let kernel = entry.model == ExecutionModel::Kernel;
     let division = if kernel { Division::Exact } else { Division::Reciprocal };
@@ -160,7 +160,7 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
 /// The different samplers of `OpConstantSampler`; no more than can be numbered.
 fn constant_samplers(m: &Module) -> Vec<[u32; 3]> {
     let mut found = Vec::new();
-    for inst in m.code.insts.iter().filter(|inst| inst.op == Op::ConstantSampler) {
+    for inst in m.code.insts[..m.declared].iter().filter(|inst| inst.op == Op::ConstantSampler) {
         match m.constants.get(inst.result).map(|c| &**c) {
             Some(Constant::Sampler(s)) if found.len() < MAX_TEXTURES as usize && !found.contains(s) => {
                 found.push(*s);
@@ -172,10 +172,9 @@ fn constant_samplers(m: &Module) -> Vec<[u32; 3]> {
 }
 
 fn incoming(m: &Module) -> FxHashMap<(u32, u32), u32> {
-    let insts = m.code.insts.iter().enumerate().filter(|(_, inst)| inst.op == Op::Phi);
-    insts
-        .flat_map(|(n, inst)| m.code.operands(n).chunks_exact(2).map(|x| ((inst.result, x[1]), x[0])))
-        .collect()
+    let phis = (m.declared..m.code.insts.len()).filter(|&n| m.code.insts[n].op == Op::Phi);
+    let result = |n: usize| m.code.insts[n].result;
+    phis.flat_map(|n| m.code.operands(n).chunks_exact(2).map(move |x| ((result(n), x[1]), x[0]))).collect()
 }
 
 /// Threads of a block: by a constant `WorkgroupSize`, or by the modes.

@@ -7,7 +7,7 @@
 //! structure as a whole is only loaded, stored and passed on.
 
 use crate::front::spirv::by_id::Ids;
-use crate::front::spirv::module::{Module, Set};
+use crate::front::spirv::module::{Module, Set, is_of_numbers};
 use crate::front::spirv::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -177,7 +177,7 @@ pub(super) fn find(m: &Module) -> Simple {
                 spoil(inst.result);
             }
             Op::FunctionParameter => {}
-            _ if m.is_debug(n) => {}
+            op if is_of_numbers(op) || m.is_debug(n) => {}
             _ => m.for_ids(n, spoil),
         }
     }
