@@ -109,12 +109,12 @@ mod tests {
     fn a_set_has_what_was_put_in_and_not_taken_out() {
         let mut set = Ids::default();
         assert!(set.is_empty() && !set.contains(0));
-        [63, 64, 200].map(|id| set.insert(id));
+        [63, 64, 200].into_iter().for_each(|id| set.insert(id));
         set.remove(64);
         set.remove(u32::MAX);
         let has: Vec<u32> = (0..300).filter(|&id| set.contains(id)).collect();
         assert_eq!(has, [63, 200]);
-        [63, 200].map(|id| set.remove(id));
+        [63, 200].into_iter().for_each(|id| set.remove(id));
         assert!(set.is_empty() && !set.contains(u32::MAX));
     }
 }
