@@ -5,7 +5,6 @@ use super::live_ranges::{LiveRanges, NONE, RangeId};
 use super::liveness::Set;
 use crate::isa::effects::{Resource, is_texture};
 use crate::isa::{Op, latency};
-use arrayvec::ArrayVec;
 use nvir_asm::model::{Cycle, latency_of};
 
 /// What may become of an instruction that wants registers.
@@ -56,9 +55,13 @@ pub(crate) struct FreeList {
     used: u16,
     /// How groups lie, by the live range that stands for each, as far as it was asked for.
     groups: Vec<Option<Group>>,
+    /// How groups of the block lie, each once.
+    shapes: Vec<Shape>,
     /// The first of the instructions for which registers are claimed.
     claims: u32,
     vain: Vain,
+    /// What room was last looked for for in vain, if that was all that was looked for.
+    wanted: Option<Kind>,
 }
 
 /// How the registers of a group lie in the code.
@@ -68,6 +71,8 @@ struct Group {
     /// Where its last live range ends in the old order.
     last: u32,
     shape: Shape,
+    /// What its shape is looked up by in [`Vain`].
+    kind: Kind,
 }
 
 /// What groups have in common for which there is room in the same places.
@@ -94,10 +99,38 @@ impl Shape {
 #[derive(Default)]
 struct Vain {
     before: Cycle,
-    /// A predicate, the condition code, a general register.
-    singles: [Option<Room>; 3],
-    /// Registers for groups, from one on.
-    groups: ArrayVec<(Shape, u16, Room), 4>,
+    /// The number of what has happened to registers last, and the last number.
+    stamp: u32,
+    last: u32,
+    known: [InVain; KINDS],
+}
+
+/// What room is looked for for, as a number.
+pub(super) type Kind = u8;
+
+/// What was found from a register on, when something had that number.
+#[derive(Clone, Copy)]
+struct InVain {
+    stamp: u32,
+    next: u16,
+    room: Room,
+}
+
+impl Default for InVain {
+    fn default() -> InVain {
+        InVain { stamp: u32::MAX, next: 0, room: Room::No }
+    }
+}
+
+/// What room is looked for for: a predicate, the condition code, a general register, and groups of so many shapes.
+const KINDS: usize = 3 + 8;
+
+impl Vain {
+    /// Something has happened: gives what to go back to if it has not.
+    fn renew(&mut self) -> u32 {
+        self.last += 1;
+        std::mem::replace(&mut self.stamp, self.last)
+    }
 }
 
 impl Default for FreeList {
@@ -114,10 +147,17 @@ impl Default for FreeList {
             limit: 0,
             used: 0,
             groups: Vec::new(),
+            shapes: Vec::new(),
             claims: 0,
             vain: Vain::default(),
+            wanted: None,
         }
     }
+}
+
+/// Whether what an instruction reads last is not free for what it writes.
+pub(super) fn reads_late(op: Op) -> bool {
+    latency::holds_sources(op) || is_texture(op)
 }
 
 const CARRY: u16 = Resource::Carry.index() as u16;
@@ -131,6 +171,7 @@ impl FreeList {
         self.next = FIRST;
         self.used = 0;
         self.vain = Vain::default();
+        self.shapes.clear();
         self.groups.clear();
         self.groups.resize(ranges.list.len(), None);
         self.old = FIRST + old.min(limit).min(254) as u16;
@@ -189,26 +230,50 @@ impl FreeList {
     ) -> Room {
         let before = now + Cycle::from(!strictly);
         if self.vain.before != before {
-            self.vain = Vain { before, ..Vain::default() };
+            self.vain.before = before;
+            self.vain.renew();
         }
         if reads.is_empty() {
             return self.find(ranges, writes, before);
         }
         // What it reads last is free for what it writes, unless it is read late.
-        let early = !strictly && !latency::holds_sources(op) && !is_texture(op);
+        let early = !strictly && !reads_late(op);
         if !early {
             return self.find(ranges, writes, before);
         }
         let free = self.count_down(reads);
         // With these registers there may be room.
-        let vain = free.then(|| std::mem::replace(&mut self.vain, Vain { before, ..Vain::default() }));
+        let stamp = free.then(|| self.vain.renew());
         let room = self.find(ranges, writes, before);
         let back = !matches!(room, Room::Found);
         self.count_up(reads, back);
-        if let Some(vain) = vain {
-            self.vain = if back { vain } else { Vain::default() };
+        if let Some(stamp) = stamp {
+            self.vain.renew();
+            if back {
+                self.vain.stamp = stamp;
+            }
         }
         room
+    }
+
+    /// What room was last looked for for in vain, if whoever wants the same finds as little; what an instruction reads does
+    /// not matter to it.
+    pub(super) fn wanted(&self) -> Option<Kind> {
+        self.wanted
+    }
+
+    /// What [`find_room`](Self::find_room) says of an instruction that wanted this for the first of `writes`, if nothing has
+    /// happened to registers since it was looked for.
+    pub(super) fn still_in_vain(
+        &self,
+        kind: Kind,
+        writes: &[RangeId],
+        now: Cycle,
+        strictly: bool,
+    ) -> Option<Room> {
+        let nowhere = |&range: &RangeId| self.occupants[range as usize].register == NOWHERE;
+        let same = self.vain.before == now + Cycle::from(!strictly) && writes.first().is_some_and(nowhere);
+        self.in_vain(kind).filter(|_| same)
     }
 
     /// Tells whether registers are free then.
@@ -240,6 +305,7 @@ impl FreeList {
     fn find(&mut self, ranges: &LiveRanges, writes: &[RangeId], before: Cycle) -> Room {
         // A mask of those that have got a register here.
         let mut found = 0u64;
+        self.wanted = None;
         for (n, &range) in writes.iter().enumerate() {
             let w = &ranges.list[range as usize];
             let occupant = self.occupants[range as usize];
@@ -256,12 +322,18 @@ impl FreeList {
                 found |= u64::from(matches!(room, Room::Found)) << n;
             }
             if !matches!(room, Room::Found) {
+                if n > 0 {
+                    self.wanted = None;
+                }
+                if found == 0 {
+                    return room;
+                }
                 let found = writes.iter().enumerate().filter(|(n, _)| found >> n & 1 != 0);
                 for &m in found.flat_map(|(_, &range)| ranges.group(range)) {
                     let occupant = &mut self.occupants[m as usize];
                     self.taken.remove(occupant.register);
                     occupant.register = NOWHERE;
-                    self.vain = Vain::default();
+                    self.vain.renew();
                 }
                 return room;
             }
@@ -277,12 +349,12 @@ impl FreeList {
         if let &[single] = group {
             return self.find_single(ranges, single, before);
         }
-        let Group { lowest, last, shape } = self.group(ranges, root, group);
+        let Group { lowest, last, shape, kind } = self.group(ranges, root, group);
         let Shape { gpr, align, residue, span, .. } = shape;
         // Nobody's claim is in the way of those that end before.
         let free = last < self.claims && shape.is_whole();
-        let same = |v: &&(Shape, u16, Room)| free && v.0 == shape && v.1 == self.next;
-        let known = self.vain.groups.iter().find(same).map(|v| v.2);
+        self.wanted = Some(kind).filter(|_| free);
+        let known = self.wanted.and_then(|kind| self.in_vain(kind));
         if let Some(room) = known.filter(|_| !cfg!(debug_assertions)) {
             return room;
         }
@@ -313,25 +385,44 @@ impl FreeList {
         let room = best.map_or(Room::No, |(at, _)| Room::Later(at));
         debug_assert!(known.is_none_or(|known| known == room), "{known:?} is {room:?}");
         if free && known.is_none() {
-            _ = self.vain.groups.try_push((shape, self.next, room));
+            self.note_vain(kind, room);
         }
         room
     }
 
     /// How a group lies.
     fn group(&mut self, ranges: &LiveRanges, root: RangeId, group: &[RangeId]) -> Group {
-        *self.groups[root as usize].get_or_insert_with(|| {
-            let range = |&m: &RangeId| &ranges.list[m as usize];
-            let lowest = group.iter().map(|m| range(m).register).min().unwrap_or(FIRST);
-            let last = group.iter().map(|m| range(m).last).max().unwrap_or(0);
-            let place = |m| range(m).register - lowest;
-            let members = group.iter().fold(0, |mask, m| mask | 1u64.unbounded_shl(place(m).into()));
-            let span = 1 + group.iter().map(place).max().unwrap_or(0);
-            let gpr = Resource::register(lowest).is_some();
-            let (start, align) = (if gpr { FIRST } else { 0 }, ranges.align(root));
-            let shape = Shape { gpr, align, residue: (lowest - start) % align, span, members };
-            Group { lowest, last, shape }
-        })
+        if let Some(group) = self.groups[root as usize] {
+            return group;
+        }
+        let range = |&m: &RangeId| &ranges.list[m as usize];
+        let lowest = group.iter().map(|m| range(m).register).min().unwrap_or(FIRST);
+        let last = group.iter().map(|m| range(m).last).max().unwrap_or(0);
+        let place = |m| range(m).register - lowest;
+        let members = group.iter().fold(0, |mask, m| mask | 1u64.unbounded_shl(place(m).into()));
+        let span = 1 + group.iter().map(place).max().unwrap_or(0);
+        let gpr = Resource::register(lowest).is_some();
+        let (start, align) = (if gpr { FIRST } else { 0 }, ranges.align(root));
+        let shape = Shape { gpr, align, residue: (lowest - start) % align, span, members };
+        // Blocks with more shapes are rare.
+        let known = self.shapes.iter().position(|s| *s == shape).unwrap_or(self.shapes.len());
+        let kind = 3 + known as Kind;
+        if known == self.shapes.len() && usize::from(kind) < KINDS {
+            self.shapes.push(shape);
+        }
+        *self.groups[root as usize].insert(Group { lowest, last, shape, kind })
+    }
+
+    /// What was found for a kind since something happened to registers.
+    fn in_vain(&self, kind: Kind) -> Option<Room> {
+        let known = self.vain.known.get(usize::from(kind))?;
+        (known.stamp == self.vain.stamp && known.next == self.next).then_some(known.room)
+    }
+
+    fn note_vain(&mut self, kind: Kind, room: Room) {
+        if let Some(known) = self.vain.known.get_mut(usize::from(kind)) {
+            *known = InVain { stamp: self.vain.stamp, next: self.next, room };
+        }
     }
 
     /// The first register that may be free, the end of those that the code had, and of all.
@@ -354,7 +445,8 @@ impl FreeList {
             CARRY => 1,
             _ => 0,
         };
-        let known = self.vain.singles[kind].filter(|_| free);
+        self.wanted = Some(kind).filter(|_| free);
+        let known = self.wanted.and_then(|kind| self.in_vain(kind));
         if let Some(room) = known.filter(|_| !cfg!(debug_assertions)) {
             return room;
         }
@@ -380,13 +472,13 @@ impl FreeList {
         let room = best.map_or(Room::No, Room::Later);
         debug_assert!(known.is_none_or(|known| known == room), "{known:?} is {room:?}");
         if free {
-            self.vain.singles[kind] = Some(room);
+            self.note_vain(kind, room);
         }
         room
     }
 
     fn take(&mut self, group: &[RangeId], base: u16, lowest: u16, ranges: &LiveRanges) {
-        self.vain = Vain::default();
+        self.vain.renew();
         for &m in group {
             // Those that have become one with another are taken twice.
             let r = base + ranges.list[m as usize].register - lowest;
@@ -420,7 +512,7 @@ impl FreeList {
         op: Op,
         now: Cycle,
     ) -> bool {
-        self.vain = Vain::default();
+        self.vain.renew();
         let hold = if latency::holds_sources(op) { latency::HOLD } else { 0 };
         for &range in reads {
             let busy = &mut self.occupants[range as usize].busy;

@@ -1,6 +1,7 @@
 //! An order of a block while it is being made.
 
-use super::free_list::{FreeList, Room};
+use super::free_list::{self, FreeList, Kind as Wanted, Room};
+use super::ready::Ready;
 use super::tables::{Clock, Rank, Tables};
 use crate::emit::code::Line;
 use crate::isa::effects::Resource;
@@ -38,15 +39,14 @@ impl Wait {
 #[derive(Default)]
 pub(super) struct Scratch {
     nodes: Vec<Node>,
-    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come
-    /// to them.
-    ready: Vec<BinaryHeap<Reverse<Rank>>>,
+    /// Candidates; those that wait for a cycle, for a register, and for the window to come to them.
+    ready: Ready,
     waiting: BinaryHeap<Reverse<Wait>>,
     blocked: Vec<u32>,
     outside: BinaryHeap<Reverse<usize>>,
-    /// A mask of the classes that have candidates.
-    present: u64,
     issued: Vec<bool>,
+    /// By instruction: what registers it found no room for, if what it reads did not matter.
+    wanted: Vec<Option<Wanted>>,
     /// Candidates that do not issue in this cycle, and stay candidates.
     rejected: Vec<u32>,
     /// An instruction had to wait for a register, since this was last made false.
@@ -59,30 +59,20 @@ impl Scratch {
         let node = |(&open, kind): (&u32, &Kind)| Node { open, ready: 0, class: kind.class };
         self.nodes.clear();
         self.nodes.extend(tables.edges.iter().zip(&tables.kinds).map(node));
-        self.ready.resize_with(issue_class::COUNT, BinaryHeap::new);
-        self.ready.iter_mut().for_each(BinaryHeap::clear);
+        self.ready.start(tables.kinds.len());
         self.waiting.clear();
         self.blocked.clear();
         self.outside.clear();
-        self.present = 0;
         self.issued.clear();
         self.issued.resize(tables.kinds.len(), false);
         self.rejected.clear();
+        self.wanted.clear();
+        self.wanted.resize(tables.kinds.len(), None);
     }
 
     /// Makes an instruction a candidate.
     fn push(&mut self, k: usize, rank: Rank) {
-        let class = usize::from(self.nodes[k].class);
-        self.ready[class].push(Reverse(rank));
-        self.present |= 1 << class;
-    }
-
-    /// Takes the most urgent candidate of a class.
-    fn pop(&mut self, class: usize) {
-        self.ready[class].pop();
-        if self.ready[class].is_empty() {
-            self.present &= !(1 << class);
-        }
+        self.ready.insert(self.nodes[k].class.into(), rank);
     }
 }
 
@@ -159,8 +149,22 @@ impl<'a> List<'a> {
     /// Whether there are registers for a candidate; if not, it is put where it has to wait.
     fn place(&mut self, k: usize, strictly: bool) -> bool {
         let (ranges, now) = (&self.tables.ranges, self.clock.now);
-        let op = self.lines[k].inst.op;
-        match self.free_list.find_room(ranges, ranges.reads(k), ranges.writes(k), op, now, strictly) {
+        let (reads, writes) = (ranges.reads(k), ranges.writes(k));
+        let known =
+            self.s.wanted[k].and_then(|kind| self.free_list.still_in_vain(kind, writes, now, strictly));
+        let room = match known.filter(|_| !cfg!(debug_assertions)) {
+            Some(room) => room,
+            None => {
+                let op = self.lines[k].inst.op;
+                let room = self.free_list.find_room(ranges, reads, writes, op, now, strictly);
+                if !matches!(room, Room::Found) && (reads.is_empty() || free_list::reads_late(op)) {
+                    self.s.wanted[k] = self.free_list.wanted();
+                }
+                room
+            }
+        };
+        debug_assert!(known.is_none_or(|known| known == room), "{known:?} is {room:?}");
+        match room {
             Room::Found => return true,
             Room::Later(at) => {
                 self.s.waiting.push(Reverse(Wait::new(at.max(now + 1), self.tables.rank[k])));
@@ -179,34 +183,43 @@ impl<'a> List<'a> {
     pub(super) fn first(&mut self) -> Option<Option<usize>> {
         loop {
             let mut best: Option<(Rank, usize)> = None;
+            // The most urgent candidate of other classes, whose turn comes next.
+            let mut other = Rank::MAX;
             let mut next = self.s.waiting.peek().map_or(Cycle::MAX, |w| w.0.at());
-            for c in bits(self.s.present) {
-                let Some(&Reverse(rank)) = self.s.ready[c].peek() else { continue };
+            for c in bits(self.s.ready.present) {
+                let Some(rank) = self.s.ready.first(c) else { continue };
                 if best.is_some_and(|b| b.0 < rank) {
+                    other = other.min(rank);
                     continue;
                 }
                 let free = self.clock.free_at(issue_class::get(c as u8));
                 if free > self.clock.now {
                     next = next.min(free);
-                } else {
-                    best = Some((rank, c));
+                } else if let Some((before, _)) = best.replace((rank, c)) {
+                    other = other.min(before);
                 }
             }
-            let Some((rank, class)) = best else {
+            let Some((mut rank, class)) = best else {
                 if next == Cycle::MAX {
                     return None;
                 }
                 self.clock.now = next;
                 return Some(None);
             };
-            self.s.pop(class);
-            let k = self.tables.ranked(rank);
-            if self.place(k, false) {
-                return Some(Some(k));
-            }
-            // Each of them is tried again whenever registers become free.
-            if self.s.blocked.len() > MOST_BLOCKED {
-                return None;
+            loop {
+                self.s.ready.remove(class, rank);
+                let k = self.tables.ranked(rank);
+                if self.place(k, false) {
+                    return Some(Some(k));
+                }
+                // Each of them is tried again whenever registers become free.
+                if self.s.blocked.len() > MOST_BLOCKED {
+                    return None;
+                }
+                match self.s.ready.first(class) {
+                    Some(next) if next < other => rank = next,
+                    _ => break,
+                }
             }
         }
     }
@@ -217,17 +230,17 @@ impl<'a> List<'a> {
         let class = self.s.nodes[first].class;
         let (behind, before) = (issue_class::behind(class), issue_class::before(class));
         let mut best: Option<(Rank, usize, bool)> = None;
-        for c in bits(self.s.present & (behind | before)) {
+        for c in bits(self.s.ready.present & (behind | before)) {
             if self.clock.free_at(issue_class::get(c as u8)) > self.clock.now {
                 continue;
             }
             let behind = behind >> c & 1 != 0;
             for _ in 0..TRIES {
-                let Some(&Reverse(rank)) = self.s.ready[c].peek() else { break };
+                let Some(rank) = self.s.ready.first(c) else { break };
                 if best.is_some_and(|b| b.0 < rank) {
                     break;
                 }
-                self.s.pop(c);
+                self.s.ready.remove(c, rank);
                 let k = t.ranked(rank);
                 if self.pair(first, k, behind) {
                     if let Some((_, other, _)) = best.replace((rank, k, !behind)) {

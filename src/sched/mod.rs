@@ -6,6 +6,7 @@
 //! | [`texbar`] | barriers for texture results, on Kepler |
 //! | `tables` | what is known of a block before it is scheduled |
 //! | `list` | an order while it is being made |
+//! | `ready` | candidates for its next place |
 //! | `liveness` | which registers are read later |
 //! | `live_ranges` | what a block keeps in registers, apart from which registers they are |
 //! | `guards` | predicated writes that are as good as whole ones |
@@ -23,5 +24,6 @@ mod list;
 mod live_ranges;
 mod liveness;
 pub(crate) mod order;
+mod ready;
 mod tables;
 pub(crate) mod texbar;

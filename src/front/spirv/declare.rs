@@ -4,6 +4,7 @@ use super::constants::Constant;
 use super::module::{Given, Module};
 use super::types::{DEPTH, Image, Info, LARGEST, Majority, Type};
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::front::common::emit::value::Shape;
 use spirv::{Decoration, Op, StorageClass};
 use std::rc::Rc;
 
@@ -94,6 +95,7 @@ impl Module {
                 };
                 let align = part.align * len.next_power_of_two();
                 Info {
+                    shape: part.shape.map(|shape| Shape { comps: len as u8, ..shape }),
                     depth: 1,
                     comps: len,
                     weight: len,
@@ -418,7 +420,7 @@ impl Module {
 
     /// What pointers lead to are types, which may stand behind the pointers' own.
     pub(super) fn pointees(&self, diags: &mut Diagnostics) {
-        for (n, inst) in self.code.insts.iter().enumerate() {
+        for (n, inst) in self.code.insts[..self.declared].iter().enumerate() {
             if inst.op == Op::TypePointer
                 && let Some(Type::Pointer { to, .. }) = self.ty(inst.result)
                 && self.info(*to).is_none()

@@ -156,6 +156,29 @@ static TABLE: [u8; COUNT] = {
     table
 };
 
+/// By opcode: what has a row.
+static OPS: [Option<Op>; COUNT] = {
+    let mut table = [None; COUNT];
+    let mut row = 0;
+    while row < ROWS.len() {
+        let ops = ROWS[row].1;
+        let mut n = 0;
+        while n < ops.len() {
+            if (ops[n] as usize) < COUNT {
+                table[ops[n] as usize] = Some(ops[n]);
+            }
+            n += 1;
+        }
+        row += 1;
+    }
+    table
+};
+
+/// An opcode by its number.
+pub(super) fn opcode(number: u32) -> Option<Op> {
+    OPS.get(number as usize).copied().flatten().or_else(|| Op::from_u32(number))
+}
+
 /// Of each row, its operands if they are words one by one, apart from masks at the end.
 static WORDS: [Option<OneByOne>; ROWS.len()] = {
     let mut words = [None; ROWS.len()];
@@ -205,22 +228,21 @@ impl OneByOne {
         Some(words)
     }
 
-    fn walk(self, words: &[u32], mut f: impl FnMut(Operand)) -> Result<(), Misfit> {
+    fn walk(&self, words: &[u32], mut f: impl FnMut(Operand)) -> Result<(), Misfit> {
         for (n, &word) in words.iter().take(self.most).enumerate() {
             f(if self.ids >> n.min(31) & 1 != 0 { Operand::Id(word) } else { Operand::Literal(word) });
         }
-        match words.len() {
+        self.fit(words.len())
+    }
+
+    /// Whether there may be so many.
+    fn fit(&self, words: usize) -> Result<(), Misfit> {
+        match words {
             len if len < self.fewest => Err(Misfit::Short),
             len if len > self.most => Err(Misfit::Long),
             _ => Ok(()),
         }
     }
-}
-
-/// The ids among an instruction's words behind the first, if they all stand in front of its other operands.
-pub(super) fn leading_ids(op: Op, words: &[u32]) -> Option<&[u32]> {
-    let Leading { ids, most } = LEADING[row(op)?];
-    (words.len() <= most).then(|| &words[..ids.min(words.len())])
 }
 
 /// Ids in front, of instructions of so many words at most.
@@ -247,27 +269,58 @@ static LEADING: [Leading; ROWS.len()] = {
     leading
 };
 
-fn row(op: Op) -> Option<usize> {
-    usize::from(*TABLE.get(op as usize)?).checked_sub(1)
-}
+/// What is known of the operands of an opcode.
+#[derive(Clone, Copy)]
+pub(super) struct Row(usize);
 
-/// The operands of an opcode; `None`: it is not supported.
-pub(super) fn operands(op: Op) -> Option<&'static str> {
-    row(op).map(|row| ROWS[row].0)
-}
+impl Row {
+    /// That of an opcode; `None`: it is not supported.
+    pub(super) fn of(op: Op) -> Option<Row> {
+        usize::from(*TABLE.get(op as usize)?).checked_sub(1).map(Row)
+    }
 
-/// Calls `f` with each operand of an instruction, by its words behind the first. `selector_words`: of an `OpSwitch`,
-/// words of a literal.
-pub(super) fn walk(
-    op: Op,
-    words: &[u32],
-    selector_words: usize,
-    f: impl FnMut(Operand),
-) -> Result<(), Misfit> {
-    let Some(row) = row(op) else { return walk_pattern("", words, selector_words, f) };
-    match WORDS[row] {
-        Some(one_by_one) if !one_by_one.masks || words.len() <= one_by_one.most => one_by_one.walk(words, f),
-        _ => walk_pattern(ROWS[row].0, words, selector_words, f),
+    /// The operands, a letter each.
+    pub(super) fn pattern(self) -> &'static str {
+        ROWS[self.0].0
+    }
+
+    /// Whether an instruction has a result, and a type of it.
+    pub(super) fn results(self) -> (bool, bool) {
+        let first = self.pattern().as_bytes().first();
+        let typed = first == Some(&b't');
+        (typed, typed || first == Some(&b'r'))
+    }
+
+    /// How many ids stand in front of the other operands, of so many words behind the first, if there are none behind.
+    pub(super) fn leading_ids(self, words: usize) -> Option<usize> {
+        let Leading { ids, most } = LEADING[self.0];
+        (words <= most).then(|| ids.min(words))
+    }
+
+    /// Calls `f` with each operand of an instruction, by its words behind the first. `selector_words`: of an `OpSwitch`,
+    /// words of a literal.
+    pub(super) fn walk(
+        self,
+        words: &[u32],
+        selector_words: usize,
+        f: impl FnMut(Operand),
+    ) -> Result<(), Misfit> {
+        match self.one_by_one(words) {
+            Some(one_by_one) => one_by_one.walk(words, f),
+            None => walk_pattern(self.pattern(), words, selector_words, f),
+        }
+    }
+
+    /// Whether an instruction's words behind the first are operands as they should be.
+    pub(super) fn check(self, words: &[u32], selector_words: usize) -> Result<(), Misfit> {
+        match self.one_by_one(words) {
+            Some(one_by_one) => one_by_one.fit(words.len()),
+            None => walk_pattern(self.pattern(), words, selector_words, |_| {}),
+        }
+    }
+
+    fn one_by_one(self, words: &[u32]) -> Option<&'static OneByOne> {
+        WORDS[self.0].as_ref().filter(|one_by_one| !one_by_one.masks || words.len() <= one_by_one.most)
     }
 }
 
@@ -307,7 +360,9 @@ pub(super) fn literals_from(op: Op) -> Option<usize> {
 
 /// Words of a string that begins there; `None`: it does not end.
 pub(super) fn string_words(words: &[u32]) -> Option<usize> {
-    words.iter().position(|w| w.to_le_bytes().contains(&0)).map(|n| n + 1)
+    // A byte of a word borrows from its highest bit, which was not set, where it is 0.
+    let ends = |&w: &u32| w.wrapping_sub(0x0101_0101) & !w & 0x8080_8080 != 0;
+    words.iter().position(ends).map(|n| n + 1)
 }
 
 fn walk_pattern(
@@ -408,12 +463,6 @@ fn masked(letter: u8, words: &[u32], at: &mut usize, f: &mut impl FnMut(Operand)
     Ok(())
 }
 
-/// Whether an opcode's instruction has a result, and a type of it.
-pub(super) fn results(pattern: &str) -> (bool, bool) {
-    let typed = pattern.starts_with('t');
-    (typed, typed || pattern.starts_with('r'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -426,13 +475,15 @@ mod tests {
                 // No mask has bits, so that it brings nothing along.
                 let words: Vec<u32> = (0..len).map(|n| n << 24).collect();
                 let mut ids = Vec::new();
-                let fits = walk(ops[0], &words, 1, |operand| {
+                let row = Row::of(ops[0]).unwrap();
+                let fits = row.walk(&words, 1, |operand| {
                     if let Operand::Id(id) = operand {
                         ids.push(id);
                     }
                 });
-                if let (Ok(()), Some(leading)) = (fits, leading_ids(ops[0], &words)) {
-                    assert_eq!(leading, ids, "{:?} of {len} words", ops[0]);
+                assert_eq!(row.check(&words, 1), fits, "{:?} of {len} words", ops[0]);
+                if let (Ok(()), Some(leading)) = (fits, row.leading_ids(len as usize)) {
+                    assert_eq!(words[..leading], ids, "{:?} of {len} words", ops[0]);
                     found += usize::from(len > 0);
                 }
             }

@@ -71,7 +71,7 @@ pub(super) enum Term {
 }
 
 impl Term {
-    pub(super) fn edges(&self) -> impl Iterator<Item = &Edge> {
+    pub(super) fn edges(&self) -> impl Iterator<Item = &Edge> + Clone {
         let (a, b) = match self {
             Term::Jump(e) => (Some(e), None),
             Term::Branch { yes, no, .. } => (Some(yes), Some(no)),

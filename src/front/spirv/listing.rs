@@ -10,7 +10,7 @@
 //! faults and profiles show its lines, which name things as `OpName` does and say the source's file and line where `OpLine`
 //! or `NonSemantic.Shader.DebugInfo` does. What is not a known instruction is a line of words alone.
 
-use super::grammar::{self, Operand};
+use super::grammar::{self, Operand, Row};
 use super::read::{HEADER, MAGIC, to_digits};
 use crate::diag::Span;
 use rustc_hash::FxHashMap;
@@ -219,7 +219,7 @@ impl Names {
                 self.wide.insert(inst[1]);
             }
             Some(op) if !self.wide.is_empty() => {
-                let pattern = grammar::operands(op).unwrap_or_default();
+                let pattern = Row::of(op).map_or("", Row::pattern);
                 if pattern.starts_with('t') && inst.len() > 2 && self.wide.contains(&inst[1]) {
                     self.wide.insert(inst[2]);
                 }
@@ -251,15 +251,15 @@ impl Names {
 
     /// An instruction without its words.
     fn line(&mut self, op: Option<Op>, inst: &[u32], out: &mut String) {
-        let known = op.and_then(|op| grammar::operands(op).map(|pattern| (op, pattern)));
-        let Some((op, pattern)) = known else {
+        let known = op.and_then(|op| Row::of(op).map(|row| (op, row)));
+        let Some((op, row)) = known else {
             match op {
                 Some(op) => self.opcode(op, out),
                 None => _ = write!(out, "opcode {} ", inst[0] & 0xffff),
             }
             return;
         };
-        let (typed, named) = grammar::results(pattern);
+        let (typed, named) = row.results();
         let operands = &inst[1..];
         let mut skip = 0;
         if named {
@@ -276,7 +276,7 @@ impl Names {
         let wide = op == Op::Switch && operands.first().is_some_and(|id| self.wide.contains(id));
         let mut index = 0;
         // Of what does not fit the grammar, what fits is shown.
-        let _ = grammar::walk(op, operands, if wide { 2 } else { 1 }, |operand| {
+        let _ = row.walk(operands, if wide { 2 } else { 1 }, |operand| {
             index += 1;
             if index <= skip {
                 return;

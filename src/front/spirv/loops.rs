@@ -44,6 +44,8 @@ struct Search<'a> {
     level: Vec<u32>,
     /// The part of its level that a node is in; `NONE`: it goes round nowhere.
     part: Vec<u32>,
+    /// Of the nodes of the level at hand: the number in a walk through it, the least that it leads back to, and whether it is open.
+    index: Vec<Option<(u32, u32, bool)>>,
     found: Vec<Loop>,
 }
 
@@ -53,7 +55,8 @@ pub(super) fn find(g: &mut Graph) -> Result<Vec<Loop>, TooDeep> {
     let n = g.nodes.len();
     let mut incoming = vec![0; n];
     g.nodes.iter().flat_map(|node| node.term.edges()).for_each(|e| incoming[e.to] += 1);
-    let mut s = Search { g, order, incoming, level: vec![NONE; n], part: vec![NONE; n], found: Vec::new() };
+    let (level, part, index) = (vec![NONE; n], vec![NONE; n], vec![None; n]);
+    let mut s = Search { g, order, incoming, level, part, index, found: Vec::new() };
     let mut work = vec![Level { nodes: (0..n).collect(), header: None, depth: 0 }];
     let mut number = 0;
     while let Some(level) = work.pop() {
@@ -71,6 +74,7 @@ impl Search<'_> {
         self.g.nodes.push(Node { piece: None, term, merge: None });
         self.level.push(level);
         self.part.push(NONE);
+        self.index.push(None);
         self.g.nodes.len() - 1
     }
 
@@ -97,6 +101,7 @@ impl Search<'_> {
         for &n in &level.nodes {
             self.level[n] = number;
             self.part[n] = NONE;
+            self.index[n] = None;
         }
         let parts = self.parts(&level, number);
         if parts.is_empty() {
@@ -114,45 +119,45 @@ impl Search<'_> {
     fn parts(&mut self, level: &Level, number: u32) -> Vec<Vec<usize>> {
         // Tarjan's algorithm with a stack of its own.
         let mut parts = Vec::new();
-        let mut index: FxHashMap<usize, (u32, u32)> = FxHashMap::default();
-        let mut on_stack = FxHashSet::default();
+        let mut next = 0;
         let mut stack = Vec::new();
         let inside = |s: &Self, n: usize| s.level[n] == number && Some(n) != level.header;
         for &root in &level.nodes {
-            if !inside(self, root) || index.contains_key(&root) {
+            if !inside(self, root) || self.index[root].is_some() {
                 continue;
             }
             let mut calls = vec![(root, 0)];
             while let Some((n, edge)) = calls.pop() {
                 if edge == 0 {
-                    let next = index.len() as u32;
-                    index.insert(n, (next, next));
+                    self.index[n] = Some((next, next, true));
+                    next += 1;
                     stack.push(n);
-                    on_stack.insert(n);
                 }
-                match self.g.nodes[n].term.edges().nth(edge).map(|e| e.to) {
+                let to = self.g.nodes[n].term.edges().nth(edge).map(|e| e.to);
+                match to {
                     Some(to) => {
                         calls.push((n, edge + 1));
                         if !inside(self, to) {
-                        } else if !index.contains_key(&to) {
-                            calls.push((to, 0));
-                        } else if on_stack.contains(&to) {
-                            let first = index[&to].0;
-                            let low = &mut index.get_mut(&n).expect("it was numbered").1;
-                            *low = first.min(*low);
+                            continue;
+                        }
+                        match self.index[to] {
+                            None => calls.push((to, 0)),
+                            Some((first, _, true)) => self.leads_back(n, first),
+                            Some(_) => {}
                         }
                     }
                     None => {
-                        let (own, low) = index[&n];
+                        let Some((own, low, _)) = self.index[n] else { continue };
                         if let Some(&(caller, _)) = calls.last() {
-                            let theirs = &mut index.get_mut(&caller).expect("it was numbered").1;
-                            *theirs = low.min(*theirs);
+                            self.leads_back(caller, low);
                         }
                         if own == low {
                             let from = stack.iter().rposition(|&x| x == n).unwrap_or(0);
                             let part = stack.split_off(from);
-                            for x in &part {
-                                on_stack.remove(x);
+                            for &x in &part {
+                                if let Some((.., open)) = &mut self.index[x] {
+                                    *open = false;
+                                }
                             }
                             let round = self.g.nodes[n].term.edges().any(|e| e.to == n);
                             if part.len() > 1 || round {
@@ -168,6 +173,13 @@ impl Search<'_> {
             part.iter().for_each(|&n| self.part[n] = i as u32);
         }
         parts
+    }
+
+    /// A node leads to an open one of so low a number.
+    fn leads_back(&mut self, node: usize, low: u32) {
+        if let Some((_, least, _)) = &mut self.index[node] {
+            *least = low.min(*least);
+        }
     }
 
     /// Gives each part one entry: its header, and its nodes.

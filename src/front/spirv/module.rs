@@ -9,6 +9,7 @@ use super::types::Info;
 use crate::diag::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, ExecutionMode, ExecutionModel, Op};
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -58,14 +59,16 @@ pub(super) struct Module {
     pub(super) code: Words,
     pub(super) types: ById<Info>,
     pub(super) constants: ById<Rc<Constant>>,
-    /// Numbers of `OpName`.
-    names: FxHashMap<u32, usize>,
-    decorations: FxHashMap<u32, Decorations>,
+    /// Numbers of `OpName`: asked for where something is wrong.
+    names: OnceCell<FxHashMap<u32, usize>>,
+    decorations: ById<Decorations>,
     member_decorations: FxHashMap<(u32, u32), Decorations>,
     pub(super) sets: FxHashMap<u32, Set>,
     pub(super) entries: Vec<Entry>,
     /// Execution modes by the function's id; operands are literals, or of `LocalSizeId` ids.
     pub(super) modes: FxHashMap<u32, Vec<(ExecutionMode, Vec<u32>)>>,
+    /// Instructions before the first function.
+    pub(super) declared: usize,
     pub(super) functions: Vec<Function>,
     pub(super) function_of: FxHashMap<u32, usize>,
     /// Numbers of the variables outside functions.
@@ -85,12 +88,13 @@ pub(super) fn module(code: Words, given: &Given) -> Result<Module, Diagnostics> 
         code,
         types: ById::default(),
         constants: ById::default(),
-        names: FxHashMap::default(),
-        decorations: FxHashMap::default(),
+        names: OnceCell::new(),
+        decorations: ById::default(),
         member_decorations: FxHashMap::default(),
         sets: FxHashMap::default(),
         entries: Vec::new(),
         modes: FxHashMap::default(),
+        declared: 0,
         functions: Vec::new(),
         function_of: FxHashMap::default(),
         globals: Vec::new(),
@@ -104,7 +108,8 @@ pub(super) fn module(code: Words, given: &Given) -> Result<Module, Diagnostics> 
         return Err(diags);
     }
     m.functions(&mut diags);
-    let declared = m.functions.first().map_or(m.code.insts.len(), |f| f.at);
+    m.declared = m.functions.first().map_or(m.code.insts.len(), |f| f.at);
+    let declared = m.declared;
     for n in 0..declared {
         if let Err(d) = m.annotation(n) {
             diags.push(d);
@@ -139,7 +144,7 @@ impl Module {
 
     /// The literals of a decoration of an id, if it has that.
     pub(super) fn decoration(&self, id: u32, decoration: Decoration) -> Option<&[u32]> {
-        let list = self.decorations.get(&id)?;
+        let list = self.decorations.get(id)?;
         list.iter().find(|(d, _)| *d == decoration).map(|(_, literals)| &self.code.words[literals.clone()])
     }
 
@@ -162,7 +167,10 @@ impl Module {
 
     /// What `OpName` calls it, as far as one wants to read it.
     pub(super) fn given_name(&self, id: u32) -> Option<String> {
-        let n = *self.names.get(&id)?;
+        let insts = &self.code.insts;
+        let named = |n: &usize| insts[*n].op == Op::Name;
+        let all = || (0..insts.len()).filter(named).map(|n| (self.code.operands(n)[0], n)).collect();
+        let n = *self.names.get_or_init(all).get(&id)?;
         let name = string(&self.code.operands(n)[1..]).0;
         (!name.is_empty()).then(|| name.chars().take(64).collect())
     }
@@ -242,13 +250,16 @@ impl Module {
     /// Names, decorations, entry points, modes.
     fn annotation(&mut self, n: usize) -> Result<(), Diagnostic> {
         let inst = self.code.insts[n];
+        if matches!(inst.op, Op::Name | Op::MemberName) {
+            return Ok(());
+        }
         let operands = self.code.operands(n);
         match inst.op {
-            Op::Name => _ = self.names.insert(operands[0], n),
             Op::Decorate | Op::DecorateId | Op::DecorateString => {
                 // What is not known has no meaning here: of vendors, or for optimisation.
                 if let Some(d) = Decoration::from_u32(operands[1]) {
-                    self.decorations.entry(operands[0]).or_default().push((d, self.code.operand_range(n, 2)));
+                    let literals = self.code.operand_range(n, 2);
+                    self.decorations.get_or_default(operands[0]).push((d, literals));
                 }
             }
             Op::MemberDecorate | Op::MemberDecorateString => {
@@ -307,22 +318,25 @@ impl Module {
     /// Applies groups of decorations.
     fn groups(&mut self, declared: usize) {
         for n in 0..declared {
+            let op = self.code.insts[n].op;
+            if !matches!(op, Op::GroupDecorate | Op::GroupMemberDecorate) {
+                continue;
+            }
             let operands = self.code.operands(n);
-            match self.code.insts[n].op {
+            match op {
                 Op::GroupDecorate => {
-                    let group = self.decorations.get(&operands[0]).cloned().unwrap_or_default();
+                    let group = self.decorations.get(operands[0]).cloned().unwrap_or_default();
                     for &id in &operands[1..] {
-                        self.decorations.entry(id).or_default().extend(group.iter().cloned());
+                        self.decorations.get_or_default(id).extend(group.iter().cloned());
                     }
                 }
-                Op::GroupMemberDecorate => {
-                    let group = self.decorations.get(&operands[0]).cloned().unwrap_or_default();
+                _ => {
+                    let group = self.decorations.get(operands[0]).cloned().unwrap_or_default();
                     for pair in operands[1..].chunks(2) {
                         let key = (pair[0], pair.get(1).copied().unwrap_or(0));
                         self.member_decorations.entry(key).or_default().extend(group.iter().cloned());
                     }
                 }
-                _ => {}
             }
         }
     }
@@ -376,8 +390,7 @@ impl Module {
         if uses.is_empty() {
             return uses;
         }
-        let first = self.functions.first().map_or(self.code.insts.len(), |f| f.at);
-        for n in first..self.code.insts.len() {
+        for n in self.declared..self.code.insts.len() {
             if !self.is_debug(n) && self.code.insts[n].op != Op::FunctionParameter {
                 self.for_ids(n, |id| {
                     if let Some(count) = uses.get_mut(&id) {
@@ -435,6 +448,57 @@ pub(super) fn ends(op: Op) -> bool {
             | Op::Kill
             | Op::TerminateInvocation
             | Op::Unreachable
+    )
+}
+
+/// Whether an instruction computes with numbers alone, and no pointer is among its operands.
+pub(super) fn is_of_numbers(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SNegate
+            | Op::FNegate
+            | Op::Not
+            | Op::IAdd
+            | Op::ISub
+            | Op::IMul
+            | Op::UDiv
+            | Op::SDiv
+            | Op::UMod
+            | Op::SRem
+            | Op::SMod
+            | Op::FAdd
+            | Op::FSub
+            | Op::FMul
+            | Op::FDiv
+            | Op::VectorTimesScalar
+            | Op::VectorTimesMatrix
+            | Op::MatrixTimesVector
+            | Op::Dot
+            | Op::ShiftRightLogical
+            | Op::ShiftRightArithmetic
+            | Op::ShiftLeftLogical
+            | Op::BitwiseAnd
+            | Op::BitwiseOr
+            | Op::BitwiseXor
+            | Op::LogicalAnd
+            | Op::LogicalOr
+            | Op::LogicalNot
+            | Op::IEqual
+            | Op::INotEqual
+            | Op::ULessThan
+            | Op::SLessThan
+            | Op::UGreaterThan
+            | Op::SGreaterThan
+            | Op::UGreaterThanEqual
+            | Op::SGreaterThanEqual
+            | Op::ULessThanEqual
+            | Op::SLessThanEqual
+            | Op::ConvertFToU
+            | Op::ConvertFToS
+            | Op::ConvertSToF
+            | Op::ConvertUToF
+            | Op::CompositeExtract
+            | Op::VectorShuffle
     )
 }
 

@@ -5,6 +5,35 @@ use super::graph::Graph;
 /// Neither reached nor numbered.
 const NONE: u32 = u32::MAX;
 
+/// Lists of numbers by number, one behind the other.
+struct Lists {
+    all: Vec<u32>,
+    /// Where each begins.
+    starts: Vec<u32>,
+}
+
+impl Lists {
+    /// So many lists, of pairs of the list and what comes next in it.
+    fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Lists {
+        let mut starts = vec![0; count + 2];
+        pairs.clone().for_each(|(list, _)| starts[list as usize + 2] += 1);
+        for k in 2..starts.len() {
+            starts[k] += starts[k - 1];
+        }
+        let mut all = vec![0; starts[count + 1] as usize];
+        for (list, x) in pairs {
+            let next = &mut starts[list as usize + 1];
+            all[*next as usize] = x;
+            *next += 1;
+        }
+        Lists { all, starts }
+    }
+
+    fn get(&self, list: usize) -> &[u32] {
+        &self.all[self.starts[list] as usize..self.starts[list + 1] as usize]
+    }
+}
+
 /// Where each node stands in reverse postorder, and what dominates it.
 pub(super) struct Order {
     /// Nodes in reverse postorder.
@@ -53,20 +82,17 @@ impl Order {
 
     /// Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm.
     fn dominators(&mut self, g: &Graph) {
-        let mut preds: Vec<Vec<u32>> = vec![Vec::new(); self.list.len()];
-        for (at, &node) in self.list.iter().enumerate() {
-            for e in g.nodes[node].term.edges() {
-                preds[self.position[e.to] as usize].push(at as u32);
-            }
-        }
+        let edges =
+            (0..).zip(&self.list).flat_map(|(at, &node)| g.nodes[node].term.edges().map(move |e| (at, e.to)));
+        let preds = Lists::new(self.list.len(), edges.map(|(at, to)| (self.position[to], at)));
         self.idom = vec![NONE; self.list.len()];
         self.idom[0] = 0;
         let mut changed = true;
         while changed {
             changed = false;
-            for (at, preds) in preds.iter().enumerate().skip(1) {
+            for at in 1..self.list.len() {
                 let mut new = NONE;
-                for &p in preds {
+                for &p in preds.get(at) {
                     if self.idom[p as usize] != NONE {
                         new = if new == NONE { p } else { self.common(p, new) };
                     }
@@ -91,10 +117,8 @@ impl Order {
     }
 
     fn tree(&mut self) {
-        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.list.len()];
-        for at in 1..self.list.len() {
-            children[self.idom[at] as usize].push(at);
-        }
+        let parents = (0..).zip(&self.idom).skip(1);
+        let children = Lists::new(self.list.len(), parents.map(|(at, &parent)| (parent, at)));
         let mut stack = vec![(0, 0)];
         let mut met = 0;
         while let Some((at, child)) = stack.pop() {
@@ -102,10 +126,10 @@ impl Order {
                 self.begin[self.list[at]] = met;
                 met += 1;
             }
-            match children[at].get(child) {
+            match children.get(at).get(child) {
                 Some(&c) => {
                     stack.push((at, child + 1));
-                    stack.push((c, 0));
+                    stack.push((c as usize, 0));
                 }
                 None => self.end[self.list[at]] = met,
             }

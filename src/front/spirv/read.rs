@@ -3,7 +3,7 @@
 //! Nothing is interpreted but the grammar: each instruction has as many words as it says, the operands that its opcode takes,
 //! and a result id of its own below the bound.
 
-use super::grammar::{self, Misfit, Operand};
+use super::grammar::{Misfit, Operand, Row, opcode};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use spirv::Op;
 
@@ -14,6 +14,9 @@ pub(super) const HEADER: usize = 5;
 /// The universal limit of ids (SPIR-V, section 2.17).
 const MAX_BOUND: u32 = 0x3f_ffff;
 
+/// There are ids behind other operands.
+const NOT_LEADING: u16 = u16::MAX;
+
 /// An instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inst {
@@ -21,6 +24,8 @@ pub(super) struct Inst {
     /// Its first word among the module's.
     pub(super) at: u32,
     pub(super) words: u16,
+    /// How many of its words behind the first are all its ids; [`NOT_LEADING`]: some stand behind other operands.
+    leading: u16,
     /// 0: it has none.
     pub(super) ty: u32,
     /// 0: it has none.
@@ -84,12 +89,17 @@ impl Words {
 
     /// Calls `f` with each operand of an instruction.
     pub(super) fn walk(&self, n: usize, f: impl FnMut(Operand)) -> Result<(), Misfit> {
-        grammar::walk(self.insts[n].op, self.behind_opcode(n), self.selector_words(n), f)
+        match Row::of(self.insts[n].op) {
+            Some(row) => row.walk(self.behind_opcode(n), self.selector_words(n), f),
+            None => Ok(()),
+        }
     }
 
     /// The ids that an instruction names, if all of them stand in front of its other operands.
     pub(super) fn leading_ids(&self, n: usize) -> Option<&[u32]> {
-        grammar::leading_ids(self.insts[n].op, self.behind_opcode(n))
+        let Inst { leading, at, .. } = self.insts[n];
+        let first = at as usize + 1;
+        (leading != NOT_LEADING).then(|| &self.words[first..first + usize::from(leading)])
     }
 
     fn behind_opcode(&self, n: usize) -> &[u32] {
@@ -217,6 +227,7 @@ impl Words {
     /// Finds the instructions.
     fn split(&mut self, mut place: impl FnMut(usize, usize) -> Span, bound: u32) -> Result<(), Diagnostics> {
         let mut diags = Diagnostics::default();
+        let (mut switches, mut misfits) = (Vec::new(), Vec::new());
         let mut at = HEADER;
         while at < self.words.len() {
             let first = self.words[at];
@@ -233,9 +244,9 @@ impl Words {
                 ));
             }
             let operands = &self.words[at + 1..at + count];
-            let op = Op::from_u32(number);
-            let known = op.and_then(|op| grammar::operands(op).map(|pattern| (op, pattern)));
-            let Some((op, pattern)) = known else {
+            let op = opcode(number);
+            let known = op.and_then(|op| Row::of(op).map(|row| (op, row)));
+            let Some((op, row)) = known else {
                 let fault = match op {
                     Some(op) => Diagnostic::unsupported(format!("Op{op:?} is not supported")),
                     None => Diagnostic::error(format!("there is no opcode {number}")),
@@ -244,7 +255,7 @@ impl Words {
                 at += count;
                 continue;
             };
-            let (typed, named) = grammar::results(pattern);
+            let (typed, named) = row.results();
             let (ty, result) = match (typed, named) {
                 (true, true) => (operands.first().copied(), operands.get(1).copied()),
                 (_, true) => (Some(0), operands.first().copied()),
@@ -254,7 +265,8 @@ impl Words {
             let (Some(ty), Some(result)) = (ty, result) else {
                 return fatal(format!("Op{op:?} has too few operands"));
             };
-            self.insts.push(Inst { op, at: at as u32, words: count as u16, ty, result, span });
+            let leading = row.leading_ids(operands.len()).map_or(NOT_LEADING, |ids| ids as u16);
+            self.insts.push(Inst { op, at: at as u32, words: count as u16, leading, ty, result, span });
             let wrong = |message: String| Diagnostic::error(message).at(span, "");
             if typed && ty == 0 || named && result == 0 {
                 return fatal(format!("Op{op:?} has the id 0"));
@@ -270,19 +282,26 @@ impl Words {
                     _ => diags.push(wrong(format!("%{result} is defined twice"))),
                 }
             }
+            if op == Op::Switch {
+                // The type of its selector may stand behind it.
+                switches.push(n);
+            } else if let Err(misfit) = row.check(operands, 1) {
+                misfits.push((n, misfit));
+            }
             at += count;
         }
-        for n in 0..self.insts.len() {
-            if let Err(misfit) = self.walk(n, |_| {}) {
-                let op = self.insts[n].op;
-                let what = match misfit {
-                    Misfit::Short => "has too few operands".to_string(),
-                    Misfit::Long => "has too many operands".to_string(),
-                    Misfit::Endless => "has a string that does not end".to_string(),
-                    Misfit::Opcode(number) => format!("computes nothing: there is no opcode {number}"),
-                };
-                diags.push(Diagnostic::error(format!("Op{op:?} {what}")).at(self.insts[n].span, ""));
-            }
+        let wide = |&n: &usize| Some((n, self.walk(n, |_| {}).err()?));
+        misfits.extend(switches.iter().filter_map(wide));
+        misfits.sort_unstable_by_key(|m| m.0);
+        for (n, misfit) in misfits {
+            let op = self.insts[n].op;
+            let what = match misfit {
+                Misfit::Short => "has too few operands".to_string(),
+                Misfit::Long => "has too many operands".to_string(),
+                Misfit::Endless => "has a string that does not end".to_string(),
+                Misfit::Opcode(number) => format!("computes nothing: there is no opcode {number}"),
+            };
+            diags.push(Diagnostic::error(format!("Op{op:?} {what}")).at(self.insts[n].span, ""));
         }
         if diags.has_errors() { Err(diags) } else { Ok(()) }
     }

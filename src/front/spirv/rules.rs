@@ -11,18 +11,20 @@ pub(super) fn check(m: &Module) -> Result<(), Diagnostics> {
     let mut diags = Diagnostics::default();
     entry_points(m, &mut diags);
     let mut seen = FxHashSet::default();
-    for (n, inst) in m.code.insts.iter().enumerate() {
-        let x = m.code.operands(n);
+    for (n, inst) in m.code.insts[..m.declared].iter().enumerate() {
+        let x = || m.code.operands(n);
         let wrong = match inst.op {
-            Op::MemberDecorate | Op::MemberDecorateString => member(m, n, x[0], x[1]),
-            Op::GroupMemberDecorate => x[1..].chunks_exact(2).find_map(|pair| member(m, n, pair[0], pair[1])),
-            Op::TypePointer if !m.kernel => match StorageClass::from_u32(x[0]) {
+            Op::MemberDecorate | Op::MemberDecorateString => member(m, n, x()[0], x()[1]),
+            Op::GroupMemberDecorate => {
+                x()[1..].chunks_exact(2).find_map(|pair| member(m, n, pair[0], pair[1]))
+            }
+            Op::TypePointer if !m.kernel => match StorageClass::from_u32(x()[0]) {
                 Some(
                     StorageClass::Uniform
                     | StorageClass::StorageBuffer
                     | StorageClass::PushConstant
                     | StorageClass::PhysicalStorageBuffer,
-                ) => explicit_layout(m, x[1], &mut seen),
+                ) => explicit_layout(m, x()[1], &mut seen),
                 _ => None,
             },
             _ => None,

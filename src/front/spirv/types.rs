@@ -63,6 +63,8 @@ pub(super) enum Type {
 #[derive(Clone, Debug)]
 pub(super) struct Info {
     pub(super) ty: Type,
+    /// Of a scalar or vector.
+    pub(super) shape: Option<Shape>,
     /// How deep it nests.
     pub(super) depth: u16,
     /// Scalars of a value; more than can be counted is `u32::MAX`.
@@ -111,6 +113,13 @@ impl Info {
     /// A type that does not lie in memory.
     pub(super) fn plain(ty: Type) -> Info {
         Info {
+            shape: match ty {
+                Type::Bool => Some(Shape::scalar(1)),
+                Type::Int { bits, .. } | Type::Float { bits } => Some(Shape::scalar(bits)),
+                // A word that says nothing.
+                Type::Event => Some(Shape::scalar(32)),
+                _ => None,
+            },
             ty,
             depth: 0,
             comps: 1,
@@ -156,14 +165,7 @@ impl Module {
 
     /// The shape of a scalar or vector.
     pub(super) fn shape(&self, id: u32) -> Option<Shape> {
-        match *self.ty(id)? {
-            Type::Bool => Some(Shape::scalar(1)),
-            Type::Int { bits, .. } | Type::Float { bits } => Some(Shape::scalar(bits)),
-            // A word that says nothing.
-            Type::Event => Some(Shape::scalar(32)),
-            Type::Vector { part, len } => Some(Shape { comps: len, ..self.shape(part)? }),
-            _ => None,
-        }
+        self.info(id)?.shape
     }
 
     /// The scalar type that a scalar, vector or matrix is made of.

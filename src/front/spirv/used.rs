@@ -1,7 +1,8 @@
 //! What the functions of an entry point do with its inputs and outputs: which members of blocks they name, and which outputs
 //! they read back. `gl_PerVertex` is declared whole by compilers, whatever is used of it.
 
-use super::module::Module;
+use super::by_id::Ids;
+use super::module::{Module, is_of_numbers};
 use super::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
@@ -38,11 +39,19 @@ impl Used {
 
 /// Looks through functions.
 pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
-    // Of a pointer, whether it is an input or output.
+    // The types of pointers into inputs and outputs.
+    let mut types = Ids::default();
+    for inst in m.code.insts[..m.declared].iter().filter(|inst| inst.op == Op::TypePointer) {
+        if let Some(Type::Pointer { class: StorageClass::Input | StorageClass::Output, .. }) =
+            m.ty(inst.result)
+        {
+            types.insert(inst.result);
+        }
+    }
+    // Of such a pointer, whether it is to all of one.
     let pointer = |id: u32| {
         let inst = &m.code.insts[m.code.def(id)?];
-        let Some(Type::Pointer { class, .. }) = m.ty(inst.ty) else { return None };
-        Some(inst.op == Op::Variable && matches!(class, StorageClass::Input | StorageClass::Output))
+        types.contains(inst.ty).then_some(inst.op == Op::Variable)
     };
     let attribute = |id: u32| pointer(id) == Some(true);
     let mut used = Used::default();
@@ -61,8 +70,9 @@ pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
             used.neighbours |= needs_neighbours(inst.op);
             match inst.op {
                 Op::AccessChain | Op::InBoundsAccessChain => {
+                    let Some(attribute) = pointer(x[0]) else { continue };
                     made_of.insert(inst.result, x[0]);
-                    if attribute(x[0]) {
+                    if attribute {
                         match member_named(m, x[0], &x[1..]) {
                             Some(member) => drop(used.members.insert((x[0], member))),
                             None => drop(used.whole.insert(x[0])),
@@ -74,6 +84,7 @@ pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
                         used.whole.insert(x[0]);
                     }
                 }
+                op if is_of_numbers(op) => {}
                 _ => m.for_ids(n, |id| {
                     let Some(attribute) = pointer(id) else { return };
                     read.push(id);

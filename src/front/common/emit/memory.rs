@@ -340,6 +340,26 @@ impl Emit<'_> {
         }
     }
 
+    /// Stores constant words that nothing is stored over, two at a time where they lie so; what is no number need not be there.
+    pub(crate) fn store_words(&mut self, mem: MemRef, words: &[Option<u32>]) {
+        for (n, pair) in words.chunks(2).enumerate() {
+            let at = self.moved(mem, 8 * n as u32);
+            match *pair {
+                [Some(lo), Some(hi)] if at.align.bytes() >= 8 => {
+                    self.b.st(Type::U64, at, Operand::imm64(u64::from(lo) | u64::from(hi) << 32));
+                }
+                _ => {
+                    for (k, &word) in (0..).zip(pair) {
+                        if let Some(word) = word {
+                            let at = self.moved(at, 4 * k);
+                            self.b.st(Type::U32, at, Operand::imm(word));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// What an atomic operation of this type finds in memory.
     pub(crate) fn atomic(&mut self, mem: MemRef, (op, ty): (AtomOp, Type), data: &[Comp]) -> Comp {
         let mut inst = Inst::new(Op::Atom, ty).with_mem(mem).with_aux(Aux::Atom(op));

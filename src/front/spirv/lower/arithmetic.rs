@@ -6,12 +6,13 @@ use crate::front::common::emit::op::Op as N;
 use crate::front::common::emit::value::{Comp, Shape, Word};
 use crate::front::spirv::types::Type;
 use crate::ir::{Cond, Op as IrOp, Rnd, Type as IrType};
+use arrayvec::ArrayVec;
 use spirv::{Decoration, FPRoundingMode, Op};
 use std::rc::Rc;
 
 /// What the operands of an operation are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Int,
     Float,
     Bool,
@@ -19,13 +20,16 @@ enum Kind {
 
 /// How operands come: as they are, or the first two exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Operands {
+pub(super) enum Operands {
     Straight,
     Exchanged,
 }
 
+/// An operation on components, what these are, and how they come.
+pub(super) type Simple = (N, Kind, Operands);
+
 /// What an opcode computes of components.
-fn simple(op: Op) -> Option<(N, Kind, Operands)> {
+pub(super) fn simple(op: Op) -> Option<Simple> {
     use Kind::{Bool, Float, Int};
     use Operands::{Exchanged, Straight};
     Some(match op {
@@ -126,20 +130,16 @@ impl Lower<'_, '_> {
         Ok((self.comps(id)?, bits))
     }
 
-    /// Instructions of arithmetic; whether it is one.
+    /// Instructions of arithmetic besides those of [`simple`]; whether it is one.
     pub(super) fn arithmetic(&mut self, op: Op) -> R<bool> {
         let x = self.operands();
         let ty = self.ty();
-        if let Some((n, kind, order)) = simple(op) {
-            self.simple_op(op, n, kind, order)?;
-            return Ok(true);
-        }
         match op {
             Op::FConvert => {
                 let (a, from) = self.operand(x[0], Kind::Float)?;
                 let to = self.result_shape(a.len(), Kind::Float)?.bits;
                 let rnd = self.rounding()?;
-                let comps = a.iter().map(|&c| self.e.float_resize(c, from, to, rnd)).collect();
+                let comps: Vec<_> = a.iter().map(|&c| self.e.float_resize(c, from, to, rnd)).collect();
                 self.define(comps)?;
             }
             Op::SatConvertSToU | Op::SatConvertUToS => {
@@ -147,7 +147,7 @@ impl Lower<'_, '_> {
                 let to = self.result_shape(a.len(), Kind::Int)?.bits;
                 let signed = op == Op::SatConvertSToU;
                 let comps =
-                    a.iter().map(|&c| self.saturated(c, from, signed, to, !signed)).collect::<R<_>>()?;
+                    a.iter().map(|&c| self.saturated(c, from, signed, to, !signed)).collect::<R<Vec<_>>>()?;
                 self.define(comps)?;
             }
             Op::Bitcast => {
@@ -181,7 +181,7 @@ impl Lower<'_, '_> {
                 for &c in &a[1..] {
                     all = self.lane(n, 1, 1, &[all, c])?;
                 }
-                self.define(vec![all])?;
+                self.define([all])?;
             }
             Op::Select => self.select()?,
             Op::BitCount => {
@@ -205,7 +205,7 @@ impl Lower<'_, '_> {
                 let each = a.iter().zip(b.iter());
                 let comps = each
                     .map(|(&a, &b)| self.lane(N::BitfieldInsert, 32, 32, &[a, b, at, count]))
-                    .collect::<R<_>>()?;
+                    .collect::<R<Vec<_>>>()?;
                 self.define(comps)?;
             }
             Op::BitFieldSExtract | Op::BitFieldUExtract => {
@@ -216,7 +216,8 @@ impl Lower<'_, '_> {
                 }
                 let signed = op == Op::BitFieldSExtract;
                 let n = if signed { N::IbitfieldExtract } else { N::UbitfieldExtract };
-                let comps = a.iter().map(|&a| self.lane(n, 32, 32, &[a, at, count])).collect::<R<_>>()?;
+                let comps =
+                    a.iter().map(|&a| self.lane(n, 32, 32, &[a, at, count])).collect::<R<Vec<_>>>()?;
                 self.define(comps)?;
             }
             Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => {
@@ -246,7 +247,7 @@ impl Lower<'_, '_> {
             }
             Op::UCountTrailingZerosINTEL => {
                 let (a, bits) = self.operand(x[0], Kind::Int)?;
-                let comps = a.iter().map(|&c| self.trailing_zeros(c, bits)).collect::<R<_>>()?;
+                let comps = a.iter().map(|&c| self.trailing_zeros(c, bits)).collect::<R<Vec<_>>>()?;
                 self.define(comps)?;
             }
             _ => return Ok(false),
@@ -287,7 +288,7 @@ impl Lower<'_, '_> {
         Ok(shape)
     }
 
-    fn simple_op(&mut self, op: Op, n: N, kind: Kind, order: Operands) -> R<()> {
+    pub(super) fn simple_op(&mut self, op: Op, (n, kind, order): Simple) -> R<()> {
         let x = self.operands();
         let result = match op {
             Op::ConvertFToU | Op::ConvertFToS => Kind::Int,
@@ -295,7 +296,7 @@ impl Lower<'_, '_> {
             _ if self.m.is_bool(self.ty()) => Kind::Bool,
             _ => kind,
         };
-        let mut sources = Vec::new();
+        let mut sources: ArrayVec<Rc<[Comp]>, 2> = ArrayVec::new();
         let mut sbits = 0;
         let shifts = matches!(n, N::Ushr | N::Ishr | N::Ishl);
         for (i, &id) in x.iter().enumerate() {
@@ -317,9 +318,9 @@ impl Lower<'_, '_> {
         if order == Operands::Exchanged {
             sources.swap(0, 1);
         }
-        let mut comps = Vec::with_capacity(sources[0].len());
+        let mut comps: ArrayVec<Comp, 16> = ArrayVec::new();
         for i in 0..sources[0].len() {
-            let srcs: Vec<Comp> = sources.iter().map(|s| s[i]).collect();
+            let srcs: ArrayVec<Comp, 2> = sources.iter().map(|s| s[i]).collect();
             comps.push(match n {
                 N::F2U | N::F2I => self.float_to_int(srcs[0], sbits, shape.bits, n == N::F2I)?,
                 N::I2F | N::U2F => {
@@ -485,7 +486,7 @@ impl Lower<'_, '_> {
         }
         if !accumulates {
             let c = self.e.resize(sum, width, to, a_signed);
-            return self.define(vec![c]);
+            return self.define([c]);
         }
         let (acc, acc_bits) = self.operand(x[2], Kind::Int)?;
         if acc.len() != 1 || acc_bits != to || to > 32 {
@@ -495,6 +496,6 @@ impl Lower<'_, '_> {
         let sum = self.e.resize(sum, 64, to, a_signed);
         let n = if a_signed { N::IaddSat } else { N::UaddSat };
         let c = self.lane(n, to, to, &[sum, acc[0]])?;
-        self.define(vec![c])
+        self.define([c])
     }
 }

@@ -40,7 +40,7 @@ impl Lower<'_, '_> {
                 let Some(comps) = whole.get(first as usize..(first + count) as usize) else {
                     return self.fail("the path leads outside the composite");
                 };
-                self.define_of_type(comps.to_vec())?;
+                self.define_of_type(comps)?;
             }
             Op::CompositeInsert => {
                 if self.type_of(x[1])? != ty {
@@ -88,7 +88,7 @@ impl Lower<'_, '_> {
                 let v = self.comps(x[0])?;
                 let index = self.word(x[1])?.word();
                 let c = self.one_of(&v, index);
-                self.define(vec![c])?;
+                self.define([c])?;
             }
             Op::VectorInsertDynamic => {
                 if self.type_of(x[0])? != ty || self.m.part(ty, 0) != Some(self.type_of(x[1])?) {

@@ -18,7 +18,8 @@ impl Lower<'_, '_> {
         if to.to != from.to {
             return self.fail("the pointers lead to different types");
         }
-        let Some(info) = self.m.info(to.to).cloned() else {
+        let m = self.m;
+        let Some(info) = m.info(to.to) else {
             return self.fail("the pointers lead to no type");
         };
         let count = self.word(x[3])?;
@@ -55,7 +56,7 @@ impl Lower<'_, '_> {
                 Ok(())
             },
         )?;
-        self.define(vec![Comp::Word(Word::Imm(1))])
+        self.define([Comp::Word(Word::Imm(1))])
     }
 
     /// All threads have made their part.

@@ -270,9 +270,13 @@ impl Lower<'_, '_> {
         }
         if piece.label.is_some() {
             for n in piece.insts.clone() {
-                if self.m.code.insts[n].op == Op::Phi {
-                    self.locate(n);
-                    self.arrived(n)?;
+                match self.m.code.insts[n].op {
+                    Op::Phi => {
+                        self.locate(n);
+                        self.arrived(n)?;
+                    }
+                    _ if self.m.is_debug(n) => {}
+                    _ => break,
                 }
             }
         }
@@ -321,10 +325,11 @@ impl Lower<'_, '_> {
 
     /// A result of any type: a pointer, where it is one. Pointers to a kernel's shared and private memory stay addresses,
     /// of which null is one, until something is done with them.
-    pub(super) fn define_of_type(&mut self, comps: Vec<Comp>) -> R<()> {
+    pub(super) fn define_of_type(&mut self, comps: impl AsRef<[Comp]>) -> R<()> {
+        let comps = comps.as_ref();
         use StorageClass::{Function, Private, Workgroup};
         let ty = self.ty();
-        match (self.m.ty(ty), &comps[..]) {
+        match (self.m.ty(ty), comps) {
             (Some(Type::Pointer { class: Workgroup | Function | Private, .. }), _) if self.m.kernel => {}
             (Some(Type::Pointer { .. }), &[c]) => {
                 let p = self.pointer_at(c, ty)?;
@@ -369,17 +374,18 @@ impl Lower<'_, '_> {
         self.tops.insert(callee, top);
         for ((value, &arg), &param) in values.into_iter().zip(args).zip(&function.params) {
             let value = self.parameter(callee, param, arg, value)?;
-            self.values.insert((callee, param), (value, self.e.b.block));
+            self.values.insert(self.m, (callee, param), (value, self.e.b.block));
         }
         Ok(())
     }
 
     /// What an edge writes: everything is read before anything is written.
     fn edge(&mut self, node: usize, which: usize) -> R<()> {
-        let Some(Edge { copies, sets, .. }) = self.graph.nodes[node].term.edges().nth(which).cloned() else {
+        let graph = self.graph;
+        let Some(Edge { copies, sets, .. }) = graph.nodes[node].term.edges().nth(which) else {
             return Ok(());
         };
-        match copies {
+        match *copies {
             Copies::None => {}
             Copies::Phis { instance, from, to } => self.phi_copies(instance, from, to)?,
             Copies::Result { callee, value, caller, call } => {
@@ -389,7 +395,7 @@ impl Lower<'_, '_> {
                 self.write_slots(&slots, &comps)?;
             }
         }
-        for (route, value) in sets {
+        for &(route, value) in sets {
             let var = self.routes[route as usize];
             self.e.write_vars(&[var], Comp::Word(Word::Imm(value)));
         }

@@ -432,7 +432,7 @@ impl Lower<'_, '_> {
                 let d = self.e.dot(b, exact, &second, &a);
                 let d = self.scaled(d, -2.0, b)?;
                 let each = a.iter().zip(second.iter());
-                each.map(|(&i, &n)| self.lane(N::Ffma, b, b, &[d, n, i])).collect::<R<_>>()?
+                each.map(|(&i, &n)| self.lane(N::Ffma, b, b, &[d, n, i])).collect::<R<Vec<_>>>()?
             }
             _ => {
                 // k = 1 - eta^2 (1 - dot(N, I)^2); eta I - (eta dot(N, I) + sqrt(k)) N, or 0
@@ -593,7 +593,7 @@ impl Lower<'_, '_> {
         if g == G::Determinant {
             let all: Vec<usize> = (0..n).collect();
             let d = self.determinant(&at, &all, &all, bits)?;
-            return self.define_numbers(bits, vec![d]);
+            return self.define_numbers(bits, [d]);
         }
         if self.ty() != ty {
             return self.fail("the result has another type than the matrix");
@@ -616,7 +616,7 @@ impl Lower<'_, '_> {
         let determinant = self.e.float_sum(bits, exact, &terms);
         let one = self.float_constant(1.0, bits);
         let by = self.f2(N::Fdiv, bits, one, determinant)?;
-        let comps = cofactors.iter().map(|&c| self.f2(N::Fmul, bits, c, by)).collect::<R<_>>()?;
+        let comps = cofactors.iter().map(|&c| self.f2(N::Fmul, bits, c, by)).collect::<R<Vec<_>>>()?;
         self.define(comps)
     }
 

@@ -155,7 +155,7 @@ impl Lower<'_, '_> {
         };
         let group = Group { values: &values, bits, second, shape, cluster, reduction: reduction(op) };
         match self.e.subgroup(what, &group) {
-            Ok(comps) => self.define(comps.to_vec())?,
+            Ok(comps) => self.define(comps)?,
             Err(why) => return self.missing(format!("{why} is")),
         }
         Ok(true)

@@ -59,7 +59,7 @@ impl Lower<'_, '_> {
                 let comps = self.shape_of(self.ty())?.comps.min(4);
                 s.mask = ((1u16 << comps) - 1) as u8;
                 let values = image::emit(&mut self.e.b, IrOp::Suld, s, comps.into());
-                self.define(values.iter().map(|&v| Comp::Word(v.into())).collect())?;
+                self.define(values.iter().map(|&v| Comp::Word(v.into())).collect::<Vec<_>>())?;
             }
             Op::ImageWrite => {
                 let o = self.opaque(x[0])?;
@@ -89,7 +89,7 @@ impl Lower<'_, '_> {
                 // The fourth component of a size query is the number of samples.
                 s.mask = if sizes { ((1u16 << comps) - 1) as u8 } else { 8 };
                 let values = image::emit(&mut self.e.b, IrOp::Suq, s, comps.into());
-                self.define(values.iter().map(|&v| Comp::Word(v.into())).collect())?;
+                self.define(values.iter().map(|&v| Comp::Word(v.into())).collect::<Vec<_>>())?;
             }
             _ => return Ok(false),
         }

@@ -45,14 +45,14 @@ impl Lower<'_, '_> {
             }
             Op::Store if self.holds_opaque(x[0]) => {
                 let variable = (self.instance, x[0]);
-                if self.values.contains_key(&variable) {
+                if self.values.get(self.m, variable).is_some() {
                     return self.missing(format!(
                         "a second store to {}, an image or sampler, is",
                         self.m.name(x[0])
                     ));
                 }
                 let value = Value::Opaque(self.opaque(x[1])?);
-                self.values.insert(variable, (value, self.e.b.block));
+                self.values.insert(self.m, variable, (value, self.e.b.block));
             }
             Op::Load => {
                 let access = self.access(&x[1..])?;
@@ -387,7 +387,7 @@ impl Lower<'_, '_> {
         let end = self.e.op2(IrOp::Max, IrType::U32, size, start);
         let bytes = self.e.op2(IrOp::Sub, IrType::U32, end, start);
         let length = self.e.op2(IrOp::Div, IrType::U32, bytes, stride.max(1));
-        self.define(vec![Comp::Word(length)])
+        self.define([Comp::Word(length)])
     }
 
     // ---- barriers and atomics
@@ -555,7 +555,7 @@ impl Lower<'_, '_> {
             lanes::fence(&mut self.e.b, scope);
         }
         if let Some(old) = old {
-            self.define_of_type(vec![old])?;
+            self.define_of_type([old])?;
         }
         Ok(true)
     }
@@ -578,27 +578,51 @@ impl Part {
     }
 }
 
-/// The bytes of a constant as they lie in memory, from `at` on.
-pub(super) fn constant_bytes(m: &Module, c: &Constant, ty: u32, out: &mut [u8], at: usize) {
-    match c {
-        Constant::Bits(bits) => {
-            let size = m.info(ty).map_or(0, |info| info.size as usize);
-            if let Some(place) = out.get_mut(at..at + size) {
-                place.copy_from_slice(&bits.to_le_bytes()[..size.min(8)]);
+/// A constant as it lies in memory.
+pub(super) struct ConstantBytes {
+    pub(super) bytes: Vec<u8>,
+    /// Those that say something: not what is undefined or between members.
+    said: Vec<bool>,
+}
+
+impl ConstantBytes {
+    /// So many bytes that say nothing.
+    pub(super) fn new(size: usize) -> ConstantBytes {
+        let size = size.next_multiple_of(4);
+        ConstantBytes { bytes: vec![0; size], said: vec![false; size] }
+    }
+
+    /// Puts a constant of a type there, from `at` on.
+    pub(super) fn put(&mut self, m: &Module, c: &Constant, ty: u32, at: usize) {
+        let size = m.info(ty).map_or(0, |info| info.size as usize);
+        let end = (at + size).min(self.said.len());
+        match c {
+            Constant::Bits(bits) => {
+                if let Some(place) = self.bytes.get_mut(at..at + size) {
+                    place.copy_from_slice(&bits.to_le_bytes()[..size.min(8)]);
+                    self.said[at..end].fill(true);
+                }
             }
-        }
-        Constant::Composite(parts) => {
-            let Some(info) = m.info(ty) else { return };
-            for (n, part) in parts.iter().enumerate() {
-                let Some(part_ty) = m.part(ty, n as u32) else { return };
-                let offset = match info.ty {
-                    Type::Struct { .. } => info.offsets[n] as usize,
-                    Type::Vector { .. } => n * info.scalar as usize,
-                    _ => n * info.stride as usize,
-                };
-                constant_bytes(m, part, part_ty, out, at + offset);
+            Constant::Composite(parts) => {
+                let Some(info) = m.info(ty) else { return };
+                for (n, part) in parts.iter().enumerate() {
+                    let Some(part_ty) = m.part(ty, n as u32) else { return };
+                    let offset = match info.ty {
+                        Type::Struct { .. } => info.offsets[n] as usize,
+                        Type::Vector { .. } => n * info.scalar as usize,
+                        _ => n * info.stride as usize,
+                    };
+                    self.put(m, part, part_ty, at + offset);
+                }
             }
+            Constant::Null => self.said.get_mut(at..end).unwrap_or_default().fill(true),
+            Constant::Undef | Constant::Sampler(_) => {}
         }
-        Constant::Null | Constant::Undef | Constant::Sampler(_) => {}
+    }
+
+    /// Its words, but for those that say nothing.
+    pub(super) fn words(&self) -> Vec<Option<u32>> {
+        let words = self.bytes.as_chunks().0.iter().zip(self.said.as_chunks::<4>().0);
+        words.map(|(&bytes, said)| said.contains(&true).then(|| u32::from_le_bytes(bytes))).collect()
     }
 }

@@ -49,7 +49,7 @@ use crate::front::common::emit::{Division, Emit};
 use crate::front::common::kept::Kept;
 use crate::front::common::ssa::Var;
 use crate::ir::build::Builder;
-use crate::ir::{self, BlockId, Loc, Program, ValueId};
+use crate::ir::{self, Loc, Program, ValueId};
 use crate::stage::Stage;
 use arrayvec::ArrayVec;
 use interface::Stages;
@@ -57,9 +57,12 @@ use pointer::Pointer;
 use rustc_hash::FxHashMap;
 use spirv::{ExecutionMode, ExecutionModel, Op};
 use std::rc::Rc;
-use value::Value;
+use value::{Value, Values};
 
 type R<T> = Result<T, Box<Diagnostic>>;
+
+/// Instructions that room is made for beforehand, at most.
+const MOST_RESERVED: usize = 1 << 16;
 
 /// The variables of a scalar's words.
 type Words = ArrayVec<Var, 2>;
@@ -91,6 +94,9 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
     let items = structure::build(&graph, &loops);
     let name = if entry.name.is_empty() { "main" } else { &entry.name };
     let mut func = ir::Function::new(name);
+    // Vectors become their components, and accesses what reaches them; the passes put what they make behind it.
+    let pieces = graph.nodes.iter().filter_map(|node| node.piece.as_ref());
+    func.reserve((8 * pieces.map(|piece| piece.insts.len()).sum::<usize>()).min(MOST_RESERVED));
     let block = func.new_block();
     let kernel = entry.model == ExecutionModel::Kernel;
     let division = if kernel { Division::Exact } else { Division::Reciprocal };
@@ -105,7 +111,7 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
         tables: FxHashMap::default(),
         bindings: layout::bindings(m)?,
         uniforms: layout::uniforms(m),
-        values: FxHashMap::with_capacity_and_hasher(m.code.insts.len() / 2, Default::default()),
+        values: Values::new(m, &graph.instances),
         moved: FxHashMap::default(),
         phis: FxHashMap::default(),
         slots: Vec::new(),
@@ -154,7 +160,7 @@ fn one(m: &Module, entry: &Entry, request: &Request<'_>) -> R<Program> {
 /// The different samplers of `OpConstantSampler`; no more than can be numbered.
 fn constant_samplers(m: &Module) -> Vec<[u32; 3]> {
     let mut found = Vec::new();
-    for inst in m.code.insts.iter().filter(|inst| inst.op == Op::ConstantSampler) {
+    for inst in m.code.insts[..m.declared].iter().filter(|inst| inst.op == Op::ConstantSampler) {
         match m.constants.get(inst.result).map(|c| &**c) {
             Some(Constant::Sampler(s)) if found.len() < MAX_TEXTURES as usize && !found.contains(s) => {
                 found.push(*s);
@@ -166,10 +172,9 @@ fn constant_samplers(m: &Module) -> Vec<[u32; 3]> {
 }
 
 fn incoming(m: &Module) -> FxHashMap<(u32, u32), u32> {
-    let insts = m.code.insts.iter().enumerate().filter(|(_, inst)| inst.op == Op::Phi);
-    insts
-        .flat_map(|(n, inst)| m.code.operands(n).chunks_exact(2).map(|x| ((inst.result, x[1]), x[0])))
-        .collect()
+    let phis = (m.declared..m.code.insts.len()).filter(|&n| m.code.insts[n].op == Op::Phi);
+    let result = |n: usize| m.code.insts[n].result;
+    phis.flat_map(|n| m.code.operands(n).chunks_exact(2).map(move |x| ((result(n), x[1]), x[0]))).collect()
 }
 
 /// Threads of a block: by a constant `WorkgroupSize`, or by the modes.
@@ -221,7 +226,7 @@ struct Lower<'a, 'f> {
     /// Where uniforms outside blocks lie.
     uniforms: FxHashMap<u32, u32>,
     /// By instance and id: the value, and the block at whose end it is there.
-    values: FxHashMap<(u32, u32), (Value, BlockId)>,
+    values: Values,
     /// Variables for values that are read where they do not dominate.
     moved: FxHashMap<ValueId, Var>,
     /// By instance and id: variables of phis and of results of calls.
@@ -313,14 +318,18 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Makes the result of the instruction known.
-    fn define(&mut self, comps: Vec<Comp>) -> R<()> {
+    fn define(&mut self, comps: impl AsRef<[Comp]>) -> R<()> {
+        self.define_comps(comps.as_ref())
+    }
+
+    fn define_comps(&mut self, comps: &[Comp]) -> R<()> {
         let fits = match self.m.shape(self.ty()) {
             Some(shape) => {
                 usize::from(shape.comps) == comps.len() && comps.iter().all(|c| c.fits(shape.bits))
             }
             None => {
                 let widths = self.widths(self.ty())?;
-                widths.len() == comps.len() && widths.iter().zip(&comps).all(|(&bits, c)| c.fits(bits))
+                widths.len() == comps.len() && widths.iter().zip(comps).all(|(&bits, c)| c.fits(bits))
             }
         };
         if !fits {
@@ -331,7 +340,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The same of a scalar or vector whose components have so many bits.
-    fn define_numbers(&mut self, bits: u8, comps: Vec<Comp>) -> R<()> {
+    fn define_numbers(&mut self, bits: u8, comps: impl AsRef<[Comp]>) -> R<()> {
         if self.m.shape(self.ty()).is_none_or(|shape| shape.bits != bits) {
             return self.fail(format!("the operands do not make a {}", self.m.type_name(self.ty())));
         }
@@ -340,7 +349,7 @@ impl<'a> Lower<'a, '_> {
 
     fn define_value(&mut self, value: Value) {
         let id = self.m.code.insts[self.n].result;
-        self.values.insert((self.instance, id), (value, self.e.b.block));
+        self.values.insert(self.m, (self.instance, id), (value, self.e.b.block));
     }
 
     /// One instruction that is not of control flow.
@@ -373,7 +382,15 @@ impl<'a> Lower<'a, '_> {
                 self.wait_for_copies();
                 Ok(())
             }
+            Op::Load | Op::Store => self.accesses(op).map(|_| ()),
+            Op::AccessChain | Op::InBoundsAccessChain => self.pointers(op).map(|_| ()),
+            Op::CompositeConstruct | Op::CompositeExtract | Op::VectorShuffle => {
+                self.composites(op).map(|_| ())
+            }
             _ => {
+                if let Some(simple) = arithmetic::simple(op) {
+                    return self.simple_op(op, simple);
+                }
                 if self.graphics(op)? || self.textures(op)? || self.images(op)? {
                     return Ok(());
                 }

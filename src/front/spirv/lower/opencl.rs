@@ -571,7 +571,8 @@ impl Lower<'_, '_> {
         let stride = if aligned { 2 * count.next_power_of_two() } else { 2 * count };
         let mem = self.at_offset(x[1], 16, x[0], stride, if aligned { stride } else { 2 })?;
         let halves = self.e.load(mem, Shape { bits: 16, comps: shape.comps });
-        let comps = halves.iter().map(|&c| self.e.float_resize(c, 16, shape.bits, Rnd::Near)).collect();
+        let comps: Vec<_> =
+            halves.iter().map(|&c| self.e.float_resize(c, 16, shape.bits, Rnd::Near)).collect();
         self.define(comps)
     }
 
@@ -623,7 +624,7 @@ impl Lower<'_, '_> {
             (Cl::length | Cl::fast_length, None) => vec![self.length(&a, b)?],
             (Cl::distance | Cl::fast_distance, Some(c)) => {
                 let each = a.iter().zip(c.iter());
-                let d: Vec<Comp> = each.map(|(&x, &y)| self.f2(N::Fsub, b, x, y)).collect::<R<_>>()?;
+                let d: Vec<Comp> = each.map(|(&x, &y)| self.f2(N::Fsub, b, x, y)).collect::<R<Vec<_>>>()?;
                 vec![self.length(&d, b)?]
             }
             (Cl::normalize | Cl::fast_normalize, None) => self.normalised(&a, b)?,

@@ -108,7 +108,7 @@ impl Lower<'_, '_> {
                 let address = self.pointer_number(x[0])?;
                 let bits = self.shape_of(ty)?.bits;
                 let c = self.e.resize(address, 64, bits, false);
-                self.define(vec![c])?;
+                self.define([c])?;
             }
             Op::ConvertUToPtr => {
                 let bits = self.type_of(x[0]).and_then(|ty| self.shape_of(ty))?.bits;
@@ -153,7 +153,7 @@ impl Lower<'_, '_> {
                 let (a, b) = (self.pointer_number(x[0])?, self.pointer_number(x[1])?);
                 let cond = if op == Op::PtrEqual { Cond::Eq } else { Cond::Ne };
                 let p = self.e.compare_ints(cond, false, a, b, 64);
-                self.define(vec![Comp::Bool(p)])?;
+                self.define([Comp::Bool(p)])?;
             }
             Op::PtrDiff => {
                 let source = self.type_of(x[0])?;
@@ -166,7 +166,7 @@ impl Lower<'_, '_> {
                 let d = self.e.int2(IrOp::Div, true, 64, d, Comp::constant(64, stride.max(1).into()));
                 let bits = self.shape_of(ty)?.bits;
                 let d = self.e.resize(d, 64, bits, true);
-                self.define(vec![d])?;
+                self.define([d])?;
             }
             _ => return Ok(false),
         }
@@ -184,7 +184,7 @@ impl Lower<'_, '_> {
                 self.define_pointer(p)
             }
             // An address is the same for every class that generic pointers can have, and null stays null.
-            (Value::Comps(comps), Some(Type::Pointer { .. })) => self.define_of_type(comps.to_vec()),
+            (Value::Comps(comps), Some(Type::Pointer { .. })) => self.define_of_type(comps),
             _ => self.fail("the result is not a pointer"),
         }
     }
@@ -314,16 +314,16 @@ impl Lower<'_, '_> {
                 Ok(Pointer::new(Place::Memory(mem), part))
             }
             Place::Memory(mem) => {
-                let info = self.m.info(p.to).cloned();
-                let Some(info) = info else { return self.fail("the path leads nowhere") };
+                let m = self.m;
+                let Some(info) = m.info(p.to) else { return self.fail("the path leads nowhere") };
                 let std140 = p.std140;
-                let stride = self.stride(&info, part, std140);
+                let stride = self.stride(info, part, std140);
                 let mut q =
                     Pointer { majority: p.majority, std140, ..Pointer::new(Place::Memory(mem), part) };
                 let mem = match self.m.ty(p.to) {
                     Some(Type::Struct { .. }) => {
                         q.majority = self.m.majority(p.to, member);
-                        let mut mem = forward(mem, self.member_offset(&info, member, std140));
+                        let mut mem = forward(mem, self.member_offset(info, member, std140));
                         self.ordered(
                             &mut mem,
                             |m| m.member_decoration(p.to, member, spirv::Decoration::Volatile).is_some(),
@@ -467,7 +467,7 @@ impl Lower<'_, '_> {
         };
         match known {
             Some(true) => return self.define_pointer(p),
-            Some(false) => return self.define_of_type(vec![Comp::constant(64, 0)]),
+            Some(false) => return self.define_of_type([Comp::constant(64, 0)]),
             None => {}
         }
         let address = self.address(&p)?;
@@ -489,6 +489,6 @@ impl Lower<'_, '_> {
             }
         };
         let c = self.e.select_comp(is, address, Comp::constant(64, 0));
-        self.define_of_type(vec![c])
+        self.define_of_type([c])
     }
 }

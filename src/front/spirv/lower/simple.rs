@@ -6,7 +6,8 @@
 //! spreads back from pointers to what they were made of; of a structure, from a member to this member alone, where the
 //! structure as a whole is only loaded, stored and passed on.
 
-use crate::front::spirv::module::{Module, Set};
+use crate::front::spirv::by_id::Ids;
+use crate::front::spirv::module::{Module, Set, is_of_numbers};
 use crate::front::spirv::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
@@ -18,7 +19,7 @@ const MOST: u32 = 256;
 #[derive(Default)]
 pub(super) struct Simple {
     /// Those that need no memory.
-    whole: FxHashSet<u32>,
+    whole: Ids,
     /// Structures of which some members need memory, and those members.
     members: FxHashMap<u32, FxHashSet<u32>>,
 }
@@ -26,7 +27,7 @@ pub(super) struct Simple {
 impl Simple {
     /// Whether nothing of it needs memory.
     pub(super) fn whole(&self, id: u32) -> bool {
-        self.whole.contains(&id)
+        self.whole.contains(id)
     }
 
     /// The members that need memory, where others do not.
@@ -82,8 +83,11 @@ impl Link {
 pub(super) fn find(m: &Module) -> Simple {
     // Pointers to private memory, and what each was made of.
     let mut made_of: FxHashMap<u32, Vec<Link>> = FxHashMap::default();
-    let mut pointers = FxHashSet::default();
-    for inst in &m.code.insts {
+    let mut pointers = Ids::default();
+    // What stands before functions and is no variable does nothing with one.
+    let insts = || m.globals.iter().copied().chain(m.declared..m.code.insts.len());
+    for n in insts() {
+        let inst = &m.code.insts[n];
         if inst.ty != 0
             && let Some(Type::Pointer { class: StorageClass::Function | StorageClass::Private, .. }) =
                 m.ty(inst.ty)
@@ -94,26 +98,26 @@ pub(super) fn find(m: &Module) -> Simple {
     if pointers.is_empty() {
         return Simple::default();
     }
-    let casts: FxHashSet<u32> = m
-        .code
-        .insts
-        .iter()
-        .filter(|inst| inst.op == Op::Bitcast && pointers.contains(&inst.result))
-        .map(|inst| inst.result)
-        .collect();
+    let mut casts = Ids::default();
+    for n in m.declared..m.code.insts.len() {
+        let inst = &m.code.insts[n];
+        if inst.op == Op::Bitcast && pointers.contains(inst.result) {
+            casts.insert(inst.result);
+        }
+    }
     let mut complex = Vec::new();
-    for n in 0..m.code.insts.len() {
+    for n in insts() {
         let inst = m.code.insts[n];
         let x = m.code.operands(n);
         let mut spoil = |id: u32| {
-            if pointers.contains(&id) {
+            if pointers.contains(id) {
                 complex.push((id, Part::All));
             }
         };
         let named = matches!(inst.op, Op::Name | Op::Decorate | Op::LifetimeStart | Op::LifetimeStop);
         if !casts.is_empty() && !named && !m.is_debug(n) {
             m.for_ids(n, |id| {
-                if id != inst.result && casts.contains(&id) {
+                if id != inst.result && casts.contains(id) {
                     spoil(id);
                 }
             });
@@ -140,7 +144,7 @@ pub(super) fn find(m: &Module) -> Simple {
                 made_of.entry(inst.result).or_default().push(link);
                 if !known_path(m, x[0], &x[1..]) {
                     spoil(inst.result);
-                    if pointers.contains(&x[0]) {
+                    if pointers.contains(x[0]) {
                         complex.push(link.back(Part::All));
                     }
                 }
@@ -150,12 +154,12 @@ pub(super) fn find(m: &Module) -> Simple {
                 made_of.entry(inst.result).or_default().push(link);
                 if !known_path(m, x[0], &x[2..]) {
                     spoil(inst.result);
-                    if pointers.contains(&x[0]) {
+                    if pointers.contains(x[0]) {
                         complex.push(link.back(Part::All));
                     }
                 }
             }
-            Op::Bitcast if casts.contains(&inst.result) && pointers.contains(&x[0]) => {
+            Op::Bitcast if casts.contains(inst.result) && pointers.contains(x[0]) => {
                 made_of.entry(inst.result).or_default().push(Link::Inside(x[0]));
             }
             Op::ExtInst if vector_in_memory(m, x).is_some_and(|v| v.fits(m)) => {}
@@ -164,7 +168,7 @@ pub(super) fn find(m: &Module) -> Simple {
                 let params = m.function_of.get(&x[0]).map(|&f| &m.functions[f].params);
                 for (i, &arg) in x[1..].iter().enumerate() {
                     match params.and_then(|params| params.get(i)) {
-                        Some(&param) if pointers.contains(&param) => {
+                        Some(&param) if pointers.contains(param) => {
                             made_of.entry(param).or_default().push(Link::Same(arg));
                         }
                         _ => spoil(arg),
@@ -173,7 +177,7 @@ pub(super) fn find(m: &Module) -> Simple {
                 spoil(inst.result);
             }
             Op::FunctionParameter => {}
-            _ if m.is_debug(n) => {}
+            op if is_of_numbers(op) || m.is_debug(n) => {}
             _ => m.for_ids(n, spoil),
         }
     }
@@ -185,7 +189,7 @@ pub(super) fn find(m: &Module) -> Simple {
     }
     let mut simple = Simple { whole: pointers, ..Simple::default() };
     for &(id, part) in &spoilt {
-        simple.whole.remove(&id);
+        simple.whole.remove(id);
         if let Part::Member(member) = part
             && !spoilt.contains(&(id, Part::All))
         {

@@ -403,7 +403,7 @@ impl Lower<'_, '_> {
                 }
                 let w = self.kept.helper(&mut self.e, true);
                 let p = self.e.truth(Comp::Word(w), 32);
-                self.define(vec![Comp::Bool(p)])?;
+                self.define([Comp::Bool(p)])?;
             }
             Op::EmitVertex | Op::EmitStreamVertex => {
                 let stream = if op == Op::EmitStreamVertex { self.constant(x[0])? } else { 0 };

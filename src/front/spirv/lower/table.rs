@@ -13,7 +13,7 @@
 use super::pointer::Pointer;
 use super::{Lower, R};
 use crate::front::spirv::calls;
-use crate::front::spirv::module::Module;
+use crate::front::spirv::module::{Module, is_of_numbers};
 use crate::front::spirv::read::Inst;
 use crate::front::spirv::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,7 +26,9 @@ fn find(m: &Module, in_memory: impl Fn(u32) -> bool) -> FxHashMap<u32, u32> {
         (Op::Store, &[variable, value, ..]) => in_memory(variable) && m.constants.contains(value),
         _ => false,
     };
-    if !m.code.insts.iter().enumerate().any(is_constant) {
+    // What stands before functions has variables of functions nowhere.
+    let insts = || m.code.insts.iter().enumerate().skip(m.declared);
+    if !insts().any(is_constant) {
         return FxHashMap::default();
     }
     let mut roots = Roots::default();
@@ -35,7 +37,7 @@ fn find(m: &Module, in_memory: impl Fn(u32) -> bool) -> FxHashMap<u32, u32> {
     let mut store = |variable: u32, value: u32| {
         m.constants.contains(value) && *constant.entry(variable).or_insert(value) == value
     };
-    for (n, inst) in m.code.insts.iter().enumerate() {
+    for (n, inst) in insts() {
         let x = m.code.operands(n);
         let ok = match inst.op {
             Op::Name | Op::Decorate | Op::EntryPoint | Op::Load | Op::LifetimeStart | Op::LifetimeStop => {
@@ -46,7 +48,7 @@ fn find(m: &Module, in_memory: impl Fn(u32) -> bool) -> FxHashMap<u32, u32> {
                 x.get(1).is_none_or(|&init| store(inst.result, init))
             }
             Op::Store if roots.find(m, x[0]) == Some(x[0]) => store(x[0], x[1]),
-            _ => m.is_debug(n),
+            op => is_of_numbers(op) || m.is_debug(n),
         };
         if ok {
             continue;
@@ -117,7 +119,7 @@ impl Lower<'_, '_> {
                     Some(p) => p.clone(),
                     None => {
                         let p = self.private_variable(id, to)?;
-                        self.begin_with(&p, constant)?;
+                        self.fill(&p, constant)?;
                         stored.insert((constant, to), p.clone());
                         p
                     }

@@ -246,7 +246,7 @@ impl Lower<'_, '_> {
     fn finish_texture(&mut self, o: &Opaque, mut t: Tex) -> R<()> {
         self.number(&mut t, o);
         let values = texture::emit(&mut self.e.b, t);
-        self.define(values.iter().map(|&v| Comp::Word(v.into())).collect())
+        self.define(values.iter().map(|&v| Comp::Word(v.into())).collect::<Vec<_>>())
     }
 
     /// Which texture and sampler it is.

@@ -5,8 +5,11 @@ use super::texture::Opaque;
 use super::{Lower, R, Words};
 use crate::front::common::emit::value::{Comp, Pred, Shape, Word};
 use crate::front::spirv::constants::Constant;
+use crate::front::spirv::graph::Instance;
+use crate::front::spirv::module::Module;
 use crate::front::spirv::types::{Info, SCALARS, Type};
 use crate::ir::{BlockId, Class, ValueId};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// What an id stands for.
@@ -19,10 +22,62 @@ pub(super) enum Value {
     Opaque(Opaque),
 }
 
+/// Values by instance and id, each with the block at whose end it is there. An instance's are looked up by where its function
+/// defines them.
+pub(super) struct Values {
+    instances: Vec<Places>,
+    /// Where a value is in the list, plus 1; 0: it is not known.
+    places: Vec<u32>,
+    list: Vec<(Value, BlockId)>,
+}
+
+/// The places of what the instructions of a function define.
+struct Places {
+    first: usize,
+    insts: Range<usize>,
+}
+
+impl Values {
+    pub(super) fn new(m: &Module, instances: &[Instance]) -> Values {
+        let mut end = 0;
+        let places = |i: &Instance| {
+            let f = &m.functions[i.function];
+            let insts = f.at..f.blocks.last().map_or(f.at, |block| block.insts.end);
+            let first = end;
+            end += insts.len();
+            Places { first, insts }
+        };
+        let instances = instances.iter().map(places).collect();
+        Values { instances, places: vec![0; end], list: Vec::with_capacity(end / 2) }
+    }
+
+    fn place(&self, m: &Module, (instance, id): (u32, u32)) -> Option<usize> {
+        let n = m.code.def(id)?;
+        let Places { first, insts } = &self.instances[instance as usize];
+        insts.contains(&n).then(|| first + n - insts.start)
+    }
+
+    pub(super) fn get(&self, m: &Module, key: (u32, u32)) -> Option<&(Value, BlockId)> {
+        let place = self.places[self.place(m, key)?].checked_sub(1)?;
+        self.list.get(place as usize)
+    }
+
+    pub(super) fn insert(&mut self, m: &Module, key: (u32, u32), value: (Value, BlockId)) {
+        let Some(place) = self.place(m, key) else { return };
+        match &mut self.places[place] {
+            known @ 0 => {
+                self.list.push(value);
+                *known = self.list.len() as u32;
+            }
+            known => self.list[*known as usize - 1] = value,
+        }
+    }
+}
+
 impl Lower<'_, '_> {
     /// The value of an id.
     pub(super) fn value(&mut self, id: u32) -> R<Value> {
-        if let Some((value, block)) = self.values.get(&(self.instance, id)) {
+        if let Some((value, block)) = self.values.get(self.m, (self.instance, id)) {
             let (value, block) = (value.clone(), *block);
             return Ok(if self.e.scope.holds(block) { value } else { self.arriving(value, block) });
         }
@@ -31,6 +86,11 @@ impl Lower<'_, '_> {
                 return self.constant_sampler(sampler);
             }
             let ty = self.type_of(id)?;
+            if let (Constant::Bits(bits), Some(shape)) =
+                (&**constant, self.m.shape(ty).filter(|shape| shape.comps == 1))
+            {
+                return Ok(Value::Comps(Rc::new([Comp::constant(shape.bits, *bits)])));
+            }
             let mut comps = Vec::new();
             self.constant_comps(constant, ty, &mut comps)?;
             return Ok(Value::Comps(comps.into()));

@@ -8,6 +8,7 @@
 //! - parameters of kernels: in the kernel's input, by OpenCL's rules; structures by value are copied
 
 use super::layout::elements;
+use super::memory::ConstantBytes;
 use super::pointer::{Place, Pointer};
 use super::texture::Opaque;
 use super::value::Value;
@@ -120,7 +121,8 @@ impl Lower<'_, '_> {
     }
 
     fn shared_variable(&mut self, to: u32) -> R<Pointer> {
-        let Some(info) = self.m.info(to).cloned() else { return self.fail("the variable has no type") };
+        let m = self.m;
+        let Some(info) = m.info(to) else { return self.fail("the variable has no type") };
         let at = self.shared.next_multiple_of(info.align.max(16));
         let size = u32::try_from(info.size).ok().map(|size| size.next_multiple_of(4));
         match size.and_then(|size| at.checked_add(size)).filter(|&end| end <= 48 << 10) {
@@ -182,7 +184,8 @@ impl Lower<'_, '_> {
 
     /// Private memory from an address on; and where it ends.
     fn private_memory(&mut self, at: u32, to: u32) -> R<(Pointer, u32)> {
-        let Some(info) = self.m.info(to).cloned() else { return self.fail("the variable has no type") };
+        let m = self.m;
+        let Some(info) = m.info(to) else { return self.fail("the variable has no type") };
         let at = at.next_multiple_of(info.align.max(16));
         let end = u32::try_from(info.size).ok().and_then(|size| at.checked_add(size.next_multiple_of(4)));
         let Some(end) = end.filter(|&end| end <= 512 << 10) else {
@@ -203,15 +206,30 @@ impl Lower<'_, '_> {
         };
         let comps = self.m.info(p.to).map_or(u32::MAX, |info| info.comps);
         if let (Place::Memory(mem), true) = (&p.place, comps > SCALARS / 4) {
-            let mut bytes = vec![0; self.m.info(p.to).map_or(0, |info| info.size) as usize];
-            super::memory::constant_bytes(self.m, &constant, p.to, &mut bytes, 0);
+            let mut bytes = ConstantBytes::new(self.m.info(p.to).map_or(0, |info| info.size) as usize);
+            bytes.put(self.m, &constant, p.to, 0);
             let mem = *mem;
-            self.e.store_bytes(mem, &bytes);
+            self.e.store_bytes(mem, &bytes.bytes);
             return Ok(());
         }
         let mut comps = Vec::new();
         self.constant_comps(&constant, p.to, &mut comps)?;
         self.store_value(p, &comps, 0)
+    }
+
+    /// The same of a variable that nothing else is ever stored to: not scalar by scalar, since none of it is replaced.
+    pub(super) fn fill(&mut self, p: &Pointer, init: u32) -> R<()> {
+        let m = self.m;
+        let comps = m.info(p.to).map_or(u32::MAX, |info| info.comps);
+        match (&p.place, m.constants.get(init)) {
+            (&Place::Memory(mem), Some(constant)) if comps <= SCALARS / 4 => {
+                let mut bytes = ConstantBytes::new(m.info(p.to).map_or(0, |info| info.size) as usize);
+                bytes.put(m, constant, p.to, 0);
+                self.e.store_words(mem, &bytes.words());
+                Ok(())
+            }
+            _ => self.begin_with(p, init),
+        }
     }
 
     /// The pointer that a variable outside functions is.
@@ -406,7 +424,7 @@ impl Lower<'_, '_> {
             let ty = self.type_of(param)?;
             if self.m.info(ty).is_some_and(|info| info.opaque) {
                 let value = self.opaque_parameter(param, ty)?;
-                self.values.insert((0, param), (value, self.e.b.block));
+                self.values.insert(self.m, (0, param), (value, self.e.b.block));
                 continue;
             }
             let by_value = self.by_value(param);
@@ -418,7 +436,8 @@ impl Lower<'_, '_> {
                 Some((StorageClass::Function, to)) if by_value => to,
                 _ => ty,
             };
-            let Some(info) = self.m.info(held).cloned() else { return self.fail("a parameter has no type") };
+            let m = self.m;
+            let Some(info) = m.info(held) else { return self.fail("a parameter has no type") };
             at = at.next_multiple_of(info.align);
             let place = MemRef::new(Space::Const)
                 .with_buffer(abi.input_bank.into())
@@ -461,7 +480,7 @@ impl Lower<'_, '_> {
                     Value::Comps(comps.into())
                 }
             };
-            self.values.insert((0, param), (value, self.e.b.block));
+            self.values.insert(self.m, (0, param), (value, self.e.b.block));
         }
         self.arguments.facts = at.next_multiple_of(4);
         let facts = 8 * (self.arguments.textures + self.arguments.images);
