@@ -9,7 +9,8 @@
 //!
 //! Within a block, and on into blocks that are reached from that one alone: what was stored to or
 //! loaded from a place is known until something may write there. Places are compared by space,
-//! buffer, base and offset; widths must agree. Other threads can write shared and global memory,
+//! buffer, base and offset; widths must agree, but for fixed places of private memory, of which each word is known by itself
+//! ([`super::private_words`]). Other threads can write shared and global memory,
 //! which only counts across barriers, atomics and calls: weak accesses promise no order in between.
 //! A store to local memory is dead if the same place is stored again with nothing that may read it
 //! in between, or if the thread ends, or if a kernel never reads local memory: nobody else sees it.
@@ -20,21 +21,20 @@
 //! may touch.
 
 use super::Ctx;
-use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
+use super::private_words::{Loaded, PrivateWords, mask};
+use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base, spaces_meet};
 use crate::ir::*;
 use arrayvec::ArrayVec;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 /// What a place in memory holds.
 #[derive(Clone)]
 struct Held {
     mem: MemRef,
     bytes: u32,
-    /// Its words: values, and immediates at fixed places of private memory.
+    /// Its words.
     words: ArrayVec<Src, 4>,
     /// The store that put it there, if nothing has read it since.
     unread_store: Option<InstId>,
@@ -42,9 +42,6 @@ struct Held {
 
 /// Places remembered at a time: bounds the work for each access.
 const WINDOW: usize = 32;
-
-/// The same of private memory at fixed places: loops over arrays are unrolled to make them registers.
-const PRIVATE: usize = 512;
 
 pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let remembered = |i: InstId| f.insts[i].mem.is_some_and(|m| is_remembered(m.space));
@@ -58,17 +55,21 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         pass.held = before[b].expand().and_then(|p| known_behind(&mut ends, p)).unwrap_or_default();
-        for k in 0..f.blocks[b].body.len() {
-            pass.visit(f, f.blocks[b].body[k]);
+        let body = std::mem::take(&mut f.blocks[b].body);
+        let mut out = Vec::with_capacity(body.len());
+        for i in body {
+            pass.visit(f, i, &mut out);
+            out.push(i);
         }
+        f.blocks[b].body = out;
         if f.blocks[b].term == Term::Exit {
-            let local = pass.held.iter().filter(|h| h.mem.space == Space::Local);
-            pass.dead.extend(local.filter_map(|h| h.unread_store));
+            let local = pass.held.others.iter().filter(|h| h.mem.space == Space::Local);
+            pass.dead.extend(local.filter_map(|h| h.unread_store).chain(pass.held.private.unread()));
         }
         let followers = f.blocks[b].term.successors().filter(|&s| before[s].expand() == Some(b)).count();
-        if followers > 0 && pass.held.iter().next().is_some() {
+        if followers > 0 && !pass.held.is_empty() {
             let mut known = std::mem::take(&mut pass.held);
-            known.iter_mut().for_each(|h| h.unread_store = None);
+            known.read_all();
             ends.insert(b, (known, followers));
         }
     }
@@ -79,6 +80,9 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         dead = local.stores;
         f.local_bytes = 0;
     }
+    // A store of several words comes once for each.
+    dead.sort_unstable();
+    dead.dedup();
     let removed = dead.len();
     if removed > 0 {
         let mut gone = EntitySet::with_capacity(f.insts.len());
@@ -105,50 +109,34 @@ fn known_behind(ends: &mut FxHashMap<BlockId, (Places, usize)>, b: BlockId) -> O
 /// What is known of memory.
 #[derive(Clone, Default)]
 struct Places {
-    /// Elements of private arrays at fixed places: by offset, and of those at one, the newer ones last.
-    fixed: BTreeMap<(i32, u32), Held>,
-    /// The others, the newer ones last.
+    /// Private memory at fixed places.
+    private: PrivateWords,
+    /// Other places, the newer ones last.
     others: Vec<Held>,
-    /// Numbers what is remembered.
-    next: u32,
 }
 
-/// The bytes of the largest access.
-const LARGEST: u32 = 16;
-
 impl Places {
-    fn iter(&self) -> impl Iterator<Item = &Held> {
-        self.fixed.values().chain(&self.others)
-    }
-
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Held> {
-        self.fixed.values_mut().chain(&mut self.others)
+    fn is_empty(&self) -> bool {
+        self.private.is_empty() && self.others.is_empty()
     }
 
     fn clear(&mut self) {
-        self.fixed.clear();
+        self.private.clear();
         self.others.clear();
     }
 
-    fn retain(&mut self, stays: impl Fn(&Held) -> bool) {
-        self.fixed.retain(|_, h| stays(h));
-        self.others.retain(stays);
-    }
-
-    /// The keys of what may have a byte in common with an access to a place: all, unless that is fixed.
-    fn near(m: &MemRef, bytes: u32) -> RangeInclusive<(i32, u32)> {
-        let (first, last) = if is_fixed(m) {
-            (m.offset.saturating_sub_unsigned(LARGEST), m.offset.saturating_add_unsigned(bytes))
-        } else {
-            (i32::MIN, i32::MAX)
-        };
-        (first, 0)..=(last, u32::MAX)
+    /// Everything may have been read.
+    fn read_all(&mut self) {
+        self.private.read_all();
+        self.others.iter_mut().for_each(|h| h.unread_store = None);
     }
 
     /// Something may read what is held there.
     fn read(&mut self, m: &MemRef, bytes: u32) {
-        let near = self.fixed.range_mut(Places::near(m, bytes)).map(|(_, h)| h);
-        for h in near.chain(&mut self.others) {
+        if !is_fixed(m) && spaces_meet(m.space, Space::Local) {
+            self.private.read_all();
+        }
+        for h in &mut self.others {
             if may_alias(&h.mem, h.bytes, m, bytes) {
                 h.unread_store = None;
             }
@@ -157,54 +145,32 @@ impl Places {
 
     /// A store changes what is held there.
     fn clobber(&mut self, m: &MemRef, bytes: u32) {
-        let changes = |h: &Held| may_clobber(m, bytes, &h.mem, h.bytes);
-        self.others.retain(|h| !changes(h));
-        if !is_fixed(m) {
-            self.fixed.retain(|_, h| !changes(h));
-            return;
-        }
-        let near = self.fixed.range(Places::near(m, bytes));
-        let gone: Vec<(i32, u32)> = near.filter(|(_, h)| changes(h)).map(|(&key, _)| key).collect();
-        for key in gone {
-            self.fixed.remove(&key);
+        self.others.retain(|h| !may_clobber(m, bytes, &h.mem, h.bytes));
+        if !is_fixed(m) && spaces_meet(m.space, Space::Local) {
+            self.private.clear();
         }
     }
 
     /// The stores that nothing has read and one to this place covers.
     fn covered(&self, m: &MemRef, bytes: u32) -> impl Iterator<Item = InstId> {
         let at = move |h: &&Held| same_base(&h.mem, m) && h.mem.offset == m.offset && h.bytes <= bytes;
-        let near = self.fixed.range(Places::near(m, bytes)).map(|(_, h)| h);
-        near.chain(&self.others).filter(at).filter_map(|h| h.unread_store)
+        self.others.iter().filter(at).filter_map(|h| h.unread_store)
     }
 
     fn remember(&mut self, new: Held) {
-        if !is_fixed(&new.mem) {
-            if self.others.len() >= WINDOW {
-                self.others.remove(0);
-            }
-            self.others.push(new);
-            return;
+        if self.others.len() >= WINDOW {
+            self.others.remove(0);
         }
-        if self.fixed.len() >= PRIVATE {
-            let first = self.fixed.keys().min_by_key(|key| key.1).copied();
-            first.map(|key| self.fixed.remove(&key));
-        }
-        self.fixed.insert((new.mem.offset, self.next), new);
-        self.next += 1;
+        self.others.push(new);
     }
 
     /// The words that a load would give, if they are known.
     fn load(&self, m: &MemRef, bytes: u32) -> Option<ArrayVec<Src, 4>> {
-        let holds = |h: &Held| {
+        let holds = |h: &&Held| {
             let start = m.offset.wrapping_sub(h.mem.offset);
             same_base(&h.mem, m) && start >= 0 && start % 4 == 0 && start as u32 + bytes <= h.bytes
         };
-        let h = if is_fixed(m) {
-            let near = self.fixed.range(Places::near(m, bytes)).filter(|(_, h)| holds(h));
-            near.max_by_key(|(key, _)| key.1)?.1
-        } else {
-            self.others.iter().rev().find(|h| holds(h))?
-        };
+        let h = self.others.iter().rev().find(holds)?;
         let first = (m.offset.wrapping_sub(h.mem.offset) / 4) as usize;
         h.words.get(first..first + bytes as usize / 4).map(|w| w.iter().copied().collect())
     }
@@ -221,7 +187,8 @@ struct Forward {
 }
 
 impl Forward {
-    fn visit(&mut self, f: &mut Function, i: InstId) {
+    /// Looks at an instruction; puts what it needs before it into `out`.
+    fn visit(&mut self, f: &mut Function, i: InstId, out: &mut Vec<InstId>) {
         let inst = &f.insts[i];
         let Some(m) = inst.mem.filter(|_| matches!(inst.op, Op::Ld | Op::St)) else {
             self.local.look_at(i, inst);
@@ -230,6 +197,7 @@ impl Forward {
         };
         match inst.op {
             _ if m.space.is_constant() => {}
+            Op::Ld if is_fixed(&m) => self.load_private(f, i, m, out),
             Op::Ld => self.load(f, i, m),
             _ => self.store(inst, i, m),
         }
@@ -260,6 +228,66 @@ impl Forward {
         }
     }
 
+    /// The same of a fixed place of private memory.
+    fn load_private(&mut self, f: &mut Function, i: InstId, m: MemRef, out: &mut Vec<InstId>) {
+        let bytes = access_bytes(&f.insts[i]);
+        let plain = m.order == Order::Weak && f.insts[i].guard.is_none();
+        let loc = f.insts[i].loc;
+        let loaded = plain.then(|| self.held.private.load(f, m.offset, bytes, loc, out)).flatten();
+        let inst = &f.insts[i];
+        let mut copy = match loaded {
+            Some(Loaded::Words(words)) => {
+                let mut copy = Inst::new(if words.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
+                copy.srcs.extend(words);
+                copy
+            }
+            Some(Loaded::Bits(value, first, bits)) => {
+                let signed = matches!(inst.ty, Type::S8 | Type::S16);
+                match value.as_imm() {
+                    Some(x) => {
+                        let x = x >> first & mask(bits);
+                        let negative = signed && x >> (bits - 1) != 0;
+                        Inst::new(Op::Mov, Type::U32).src(Src::imm(if negative {
+                            x | !mask(bits)
+                        } else {
+                            x
+                        }))
+                    }
+                    None => Inst::new(Op::Ext, if signed { Type::S32 } else { Type::U32 })
+                        .src(value)
+                        .src(Src::imm(first | bits << 8)),
+                }
+            }
+            None => {
+                self.local.look_at(i, inst);
+                self.held.read(&m, bytes);
+                if m.order != Order::Weak {
+                    return clobber_all(inst, &mut self.held);
+                }
+                let values: &[ValueId] = if plain { &inst.dsts } else { &[] };
+                return self.held.private.loaded(m.offset, bytes, values);
+            }
+        };
+        (copy.dsts, copy.loc) = (inst.dsts, inst.loc);
+        f.replace(i, copy);
+        self.forwarded += 1;
+    }
+
+    /// A store to a fixed place of private memory.
+    fn store_private(&mut self, inst: &Inst, i: InstId, m: MemRef, bytes: u32) {
+        if inst.guard.is_some() {
+            return self.held.private.forget_all(m.offset, bytes);
+        }
+        let values: ArrayVec<Src, 4> = match inst.srcs.iter().map(|s| &s.kind).next() {
+            Some(&SrcKind::Imm(x)) => [Src::imm(x)].into_iter().collect(),
+            Some(&SrcKind::Imm64(x)) => x.into_iter().map(Src::imm).collect(),
+            _ => inst.srcs.iter().flat_map(|s| s.values()).take(4).map(|&v| Src::val(v)).collect(),
+        };
+        let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
+        let values: &[Src] = if plain { &values } else { &[] };
+        self.dead.extend(self.held.private.store(i, m.offset, bytes, values));
+    }
+
     fn store(&mut self, inst: &Inst, i: InstId, m: MemRef) {
         let bytes = access_bytes(inst);
         let simple = is_simple(inst, &m, bytes);
@@ -267,6 +295,10 @@ impl Forward {
         if m.order != Order::Weak {
             self.held.clear();
             return;
+        }
+        if is_fixed(&m) {
+            self.held.clobber(&m, bytes);
+            return self.store_private(inst, i, m, bytes);
         }
         // A store over exactly the same place makes an unread one before it pointless.
         if simple && is_own(m.space) {
@@ -359,5 +391,9 @@ fn clobber_all(inst: &Inst, held: &mut Places) {
         return;
     }
     // Nothing but this thread's own accesses reaches its local memory.
-    held.retain(|h| h.mem.space == Space::Local && inst.mem.is_none_or(|m| m.space != Space::Generic));
+    let generic = inst.mem.is_some_and(|m| m.space == Space::Generic);
+    held.others.retain(|h| h.mem.space == Space::Local && !generic);
+    if generic {
+        held.private.clear();
+    }
 }

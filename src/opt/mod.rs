@@ -50,6 +50,7 @@ mod merge_exits;
 mod mods;
 mod operand;
 pub(crate) mod perspective_divide;
+mod private_words;
 mod prmt;
 pub(crate) mod rewrite;
 mod rotate;
