@@ -14,8 +14,8 @@ use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa;
 use crate::isa::latency::{self, DRAIN, ROW_INTERVAL, Row};
+use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
-use rustc_hash::FxHashMap;
 
 /// Instructions that the nearest cache holds. NVIDIA names no size, and none was measured on these
 /// chips for this; 8 KB is on the safe side. What is longer goes on from the next cache, which a
@@ -112,7 +112,9 @@ impl Cost {
 #[derive(Default)]
 pub(crate) struct Walk {
     /// When values are there; at once where nothing is said.
-    ready: FxHashMap<ValueId, u32>,
+    ready: SecondaryMap<ValueId, u32>,
+    /// Values of which something is said.
+    said: Vec<ValueId>,
     /// When a space was written last.
     written: [u32; Space::ALL.len()],
     /// What follows a branch does not begin before it.
@@ -121,18 +123,32 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
+    /// Goes back to the beginning, in the same tables: a walk takes as long as what it goes through.
+    pub(super) fn restart(&mut self) {
+        self.said.drain(..).for_each(|v| self.ready[v] = 0);
+        *self = Walk {
+            ready: std::mem::take(&mut self.ready),
+            said: std::mem::take(&mut self.said),
+            ..Walk::default()
+        };
+    }
+
     /// When a value is there.
     pub(super) fn ready(&self, v: ValueId) -> u32 {
         self.at(v).max(self.from)
     }
 
     fn at(&self, v: ValueId) -> u32 {
-        self.ready.get(&v).copied().unwrap_or(0)
+        self.ready[v]
     }
 
     /// Says when a value is there.
     pub(crate) fn set_ready(&mut self, v: ValueId, at: u32) {
-        self.ready.insert(v, at);
+        let ready = &mut self.ready[v];
+        if *ready == 0 && at > 0 {
+            self.said.push(v);
+        }
+        *ready = at;
     }
 
     /// How many instructions an operation most likely becomes.
@@ -149,8 +165,9 @@ impl Walk {
 
     /// Gives a block's parameters what an edge brings.
     pub(super) fn pass(&mut self, params: &[ValueId], args: &[ValueId]) {
-        let times: Vec<u32> = args.iter().map(|&a| self.ready(a)).collect();
-        for (&p, at) in params.iter().zip(times) {
+        let times: ArrayVec<u32, 8> = args.iter().take(8).map(|&a| self.ready(a)).collect();
+        let more: Vec<u32> = args.iter().skip(8).map(|&a| self.ready(a)).collect();
+        for (&p, at) in params.iter().zip(times.into_iter().chain(more)) {
             self.set_ready(p, at);
         }
     }

@@ -44,7 +44,7 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut counts = BlockCounts::of(f);
     let mut converted = 0;
     let most = ctx.warps.min(ctx.chip.most_warps());
-    let mut warps = Warps { chip: ctx.chip, most, alive: None };
+    let mut warps = Warps { chip: ctx.chip, most, alive: None, walk: Walk::default() };
     // Inner constructs come later in the layout: from the back, they are straight code when the
     // outer one is looked at.
     for n in (0..f.layout.len()).rev() {
@@ -91,7 +91,8 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mu
         }
         plan.sides[k] = Some(e.to);
         plan.args[k] = out.args.clone();
-        let mut walk = Walk::default();
+        let walk = &mut warps.walk;
+        walk.restart();
         for &i in &side.body {
             if !speculates(f, &f.insts[i]) {
                 return None;
@@ -139,6 +140,8 @@ struct Warps {
     most: u32,
     /// Once asked for.
     alive: Option<Alive>,
+    /// Tables for walks through sides.
+    walk: Walk,
 }
 
 impl Warps {

@@ -16,6 +16,7 @@
 use super::cost::{BRANCH, Walk};
 use super::fold;
 use super::rewrite::{imm_src, is_scalar};
+use super::unroll_copy::Copies;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -80,9 +81,10 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// A count that has not begun.
-    pub(super) fn new(most: u32) -> Tally {
-        Tally { walk: Walk::default(), executed: 0, most, first: true, private: None }
+    /// A count that has not begun, in the tables of a walk.
+    pub(super) fn new(most: u32, mut walk: Walk) -> Tally {
+        walk.restart();
+        Tally { walk, executed: 0, most, first: true, private: None }
     }
 }
 
@@ -105,6 +107,10 @@ pub(super) struct Rounds<'a> {
     next: Vec<Known>,
     /// Instructions that may still be looked at.
     pub steps: usize,
+    /// Tables for walks.
+    walk: Walk,
+    /// Tables for copies.
+    pub copies: Copies,
 }
 
 impl<'a> Rounds<'a> {
@@ -119,7 +125,30 @@ impl<'a> Rounds<'a> {
         known.resize(f.values.len());
         let varies = EntitySet::with_capacity(f.values.len());
         let (reached, sure, decided) = (f.block_table(), f.block_table(), f.block_table());
-        Rounds { position, read, loops, known, varies, reached, sure, decided, next: Vec::new(), steps }
+        let (walk, copies) = (Walk::default(), Copies::default());
+        Rounds {
+            position,
+            read,
+            loops,
+            known,
+            varies,
+            reached,
+            sure,
+            decided,
+            next: Vec::new(),
+            steps,
+            walk,
+            copies,
+        }
+    }
+
+    /// The tables of a walk; [`end_walk`](Self::end_walk) takes them back.
+    pub(super) fn begin_walk(&mut self) -> Walk {
+        std::mem::take(&mut self.walk)
+    }
+
+    pub(super) fn end_walk(&mut self, walk: Walk) {
+        self.walk = walk;
     }
 
     /// What a value is in the round.

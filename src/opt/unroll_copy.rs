@@ -4,30 +4,51 @@
 use super::copy_prop::takes_immediates;
 use super::rounds::{End, Known, Loop, Rounds};
 use crate::ir::*;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashMap;
 
-/// Values and blocks of copies, by what they are copies of.
-struct Copies {
-    values: FxHashMap<ValueId, ValueId>,
-    blocks: FxHashMap<BlockId, BlockId>,
+/// Values and blocks of a copy, by what they are copies of.
+#[derive(Default)]
+pub(super) struct Copies {
+    values: SecondaryMap<ValueId, PackedOption<ValueId>>,
+    blocks: SecondaryMap<BlockId, PackedOption<BlockId>>,
+    /// Those that have copies.
+    copied_values: Vec<ValueId>,
+    copied_blocks: Vec<BlockId>,
     /// Constants that stand in registers, at the beginning of the copy.
     constants: FxHashMap<(u32, Class), ValueId>,
-    /// The first block of the copy.
-    first: BlockId,
 }
 
 impl Copies {
+    /// Another copy begins.
+    fn clear(&mut self) {
+        self.copied_values.drain(..).for_each(|v| self.values[v] = None.into());
+        self.copied_blocks.drain(..).for_each(|b| self.blocks[b] = None.into());
+        self.constants.clear();
+    }
+
+    fn set_block(&mut self, b: BlockId, copy: BlockId) {
+        self.blocks[b] = copy.into();
+        self.copied_blocks.push(b);
+    }
+
+    fn set_value(&mut self, v: ValueId, copy: ValueId) {
+        self.values[v] = copy.into();
+        self.copied_values.push(v);
+    }
+
     fn block(&self, b: BlockId) -> BlockId {
-        self.blocks.get(&b).copied().unwrap_or(b)
+        self.blocks[b].expand().unwrap_or(b)
     }
 
     /// What a value is in the copy.
-    fn value(&mut self, f: &mut Function, rounds: &Rounds<'_>, v: ValueId) -> ValueId {
+    fn value(&mut self, f: &mut Function, rounds: &Rounds<'_>, first: BlockId, v: ValueId) -> ValueId {
         let v = match rounds.of(v) {
             Known::Itself => v,
             Known::Copy(w) => w,
             Known::Imm(x) => {
-                let (class, first) = (f.class(v), self.first);
+                let class = f.class(v);
                 return *self.constants.entry((x, class)).or_insert_with(|| {
                     let ty = if class == Class::Pred { Type::Pred } else { Type::U32 };
                     let d = f.new_value(class);
@@ -36,11 +57,17 @@ impl Copies {
                 });
             }
         };
-        self.values.get(&v).copied().unwrap_or(v)
+        self.values[v].expand().unwrap_or(v)
     }
 
-    fn values(&mut self, f: &mut Function, rounds: &Rounds<'_>, values: &[ValueId]) -> Vec<ValueId> {
-        values.iter().map(|&v| self.value(f, rounds, v)).collect()
+    fn values(
+        &mut self,
+        f: &mut Function,
+        rounds: &Rounds<'_>,
+        first: BlockId,
+        values: &[ValueId],
+    ) -> Vec<ValueId> {
+        values.iter().map(|&v| self.value(f, rounds, first, v)).collect()
     }
 }
 
@@ -64,15 +91,18 @@ pub(super) fn unroll(f: &mut Function, l: &Loop, rounds: &mut Rounds<'_>) -> Vec
             }
             None => break None,
         }
-        let values = params.iter().copied().zip(args).collect();
-        let (copy, onward) = copy_round(f, l, rounds, values);
+        let mut copy = std::mem::take(&mut rounds.copies);
+        copy.clear();
+        params.iter().zip(args).for_each(|(&p, a)| copy.set_value(p, a));
+        let onward = copy_round(f, l, rounds, &mut copy);
         let entry = Edge::to(copy.block(h));
         f.blocks[open].term.edges_mut().filter(|e| e.to == h).for_each(|e| *e = entry.clone());
         if made.is_empty() && l.breaks {
             f.blocks[entry.to].merge = Merge::Loop { exit: l.exit, cont: entry.to };
         }
         (open, args) = (copy.block(l.latch), onward);
-        made.extend(l.blocks.iter().filter_map(|b| copy.blocks.get(b)));
+        made.extend(l.blocks.iter().filter_map(|&b| copy.blocks[b].expand()));
+        rounds.copies = copy;
     };
     rounds.forget(f, l);
     f.blocks[open].term.edges_mut().filter(|e| e.to == h).for_each(|e| e.args.clone_from(&args));
@@ -90,16 +120,10 @@ pub(super) fn unroll(f: &mut Function, l: &Loop, rounds: &mut Rounds<'_>) -> Vec
 
 /// Copies what a round does, up to its edge to the header, whose arguments it gives as well. The
 /// edge leads to the loop's own header.
-fn copy_round(
-    f: &mut Function,
-    l: &Loop,
-    rounds: &Rounds<'_>,
-    values: FxHashMap<ValueId, ValueId>,
-) -> (Copies, Vec<ValueId>) {
+fn copy_round(f: &mut Function, l: &Loop, rounds: &Rounds<'_>, copy: &mut Copies) -> Vec<ValueId> {
     let h = l.header();
     let first = f.detached_block();
-    let mut copy = Copies { values, blocks: FxHashMap::default(), constants: FxHashMap::default(), first };
-    copy.blocks.insert(h, first);
+    copy.set_block(h, first);
     // Ends of constructs stand where they were, though nobody may come there.
     let mut ends: Vec<BlockId> = if l.skips { vec![l.cont] } else { Vec::new() };
     for &b in &l.blocks {
@@ -110,10 +134,10 @@ fn copy_round(
     }
     for &b in l.blocks.iter().skip(1).filter(|&&b| rounds.reached(b) || ends.contains(&b)) {
         let c = f.detached_block();
-        copy.blocks.insert(b, c);
+        copy.set_block(b, c);
         for p in f.blocks[b].params.clone() {
             if rounds.of(p) == Known::Itself {
-                copy.values.insert(p, f.add_block_param(c, f.class(p)));
+                copy.set_value(p, f.add_block_param(c, f.class(p)));
             }
         }
     }
@@ -122,28 +146,28 @@ fn copy_round(
         let c = copy.block(b);
         for k in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[k];
-            copy_inst(f, rounds, &mut copy, i, c);
+            copy_inst(f, rounds, copy, i, [first, c]);
         }
         let mut term = f.blocks[b].term.clone();
         if let (Some(by_then), Term::Branch { then, els, .. }) = (rounds.decided(b), &term) {
             term = Term::Jump(if by_then { then.clone() } else { els.clone() });
         }
         if let Term::Branch { cond, .. } = &mut term {
-            *cond = copy.value(f, rounds, *cond);
+            *cond = copy.value(f, rounds, first, *cond);
         }
         for e in term.edges_mut() {
             let params = f.blocks[e.to].params.clone();
             let mut args = std::mem::take(&mut e.args);
             if e.to == h {
-                onward = copy.values(f, rounds, &args);
+                onward = copy.values(f, rounds, first, &args);
                 continue;
             }
-            if copy.blocks.contains_key(&e.to) {
+            if copy.blocks[e.to].is_some() {
                 // What is known in the copy is no parameter there.
                 let mut k = 0;
                 args.retain(|_| (rounds.of(params[k]) == Known::Itself, k += 1).0);
             }
-            *e = Edge { to: copy.block(e.to), args: copy.values(f, rounds, &args) };
+            *e = Edge { to: copy.block(e.to), args: copy.values(f, rounds, first, &args) };
         }
         let merge = match (&term, f.blocks[b].merge) {
             (_, Merge::Loop { .. }) if b == h && l.skips => {
@@ -160,11 +184,11 @@ fn copy_round(
         let block = &mut f.blocks[c];
         (block.term, block.merge, block.term_loc) = (term, merge, loc);
     }
-    (copy, onward)
+    onward
 }
 
-/// Copies an instruction, unless what it gives is known.
-fn copy_inst(f: &mut Function, rounds: &Rounds<'_>, copy: &mut Copies, i: InstId, to: BlockId) {
+/// Copies an instruction, unless what it gives is known; constants that it reads go to the first block.
+fn copy_inst(f: &mut Function, rounds: &Rounds<'_>, copy: &mut Copies, i: InstId, [first, to]: [BlockId; 2]) {
     let inst = &f.insts[i];
     if let &[d] = inst.dsts.as_slice()
         && rounds.of(d) != Known::Itself
@@ -196,12 +220,12 @@ fn copy_inst(f: &mut Function, rounds: &Rounds<'_>, copy: &mut Copies, i: InstId
             };
         }
     }
-    inst.map_uses(|v| copy.value(f, rounds, v));
+    inst.map_uses(|v| copy.value(f, rounds, first, v));
     inst.for_defs(|v| {
         let d = f.new_value(f.class(v));
-        copy.values.insert(v, d);
+        copy.set_value(v, d);
     });
-    inst.map_defs(|v| copy.values.get(&v).copied().unwrap_or(v));
+    inst.map_defs(|v| copy.values[v].expand().unwrap_or(v));
     f.append(to, inst);
 }
 

@@ -118,17 +118,20 @@ pub(super) fn of_private_arrays(
             return found;
         }
         let most = limits.growth.saturating_sub(sum);
-        let mut tally = Tally { private: Some(true), ..Tally::new(most) };
+        let mut tally = Tally { private: Some(true), ..Tally::new(most, rounds.begin_walk()) };
         let kept = rounds.steps.saturating_sub(STEPS);
         rounds.steps -= kept;
         let counted = rounds.count_rounds(f, l, Some(&mut tally));
         rounds.steps += kept;
         rounds.forget(f, l);
-        if counted.is_none_or(|n| n == 0) || tally.private != Some(true) {
+        let Tally { walk, private, .. } = tally;
+        let instructions = walk.cost.instructions;
+        rounds.end_walk(walk);
+        if counted.is_none_or(|n| n == 0) || private != Some(true) {
             found.clear();
             return found;
         }
-        sum += tally.walk.cost.instructions;
+        sum += instructions;
         found.insert(l.header());
         seen.extend(l.blocks.iter().copied());
     }
@@ -153,11 +156,12 @@ pub(super) fn choose(
     limits: &mut Limits,
 ) -> Choice {
     let size: usize = l.blocks.iter().map(|&b| f.blocks[b].body.len()).sum();
-    let round = if l.nest { Cost::default() } else { part(f, l, 1) };
+    let mut walk = rounds.begin_walk();
+    let round = if l.nest { Cost::default() } else { part(f, l, 1, &mut walk) };
     let now = (u64::from(round.cycles(warps)), u64::from(round.instructions));
     let mut choice = Choice { form: None, rounds: None, now, then: now };
     let most = limits.whole.min(limits.growth);
-    let mut tally = Tally::new(most);
+    let mut tally = Tally::new(most, walk);
     let kept = rounds.steps.saturating_sub(STEPS);
     rounds.steps -= kept;
     let counted = rounds.count_rounds(f, l, Some(&mut tally));
@@ -186,7 +190,7 @@ pub(super) fn choose(
             if copies * now.1 as usize > PART {
                 continue;
             }
-            let cost = part(f, l, copies);
+            let cost = part(f, l, copies, &mut tally.walk);
             let cycles = u64::from(cost.cycles(warps)) * (n / copies) as u64;
             choice.then = (cycles, u64::from(cost.instructions));
             if limits.pays(choice.now.0, cycles, choice.then.1.saturating_sub(now.1)) {
@@ -196,15 +200,16 @@ pub(super) fn choose(
         }
     }
     rounds.steps += kept;
+    rounds.end_walk(tally.walk);
     choice
 }
 
 /// What so many rounds of a loop cost that stays one.
-fn part(f: &Function, l: &Loop, rounds: usize) -> Cost {
+fn part(f: &Function, l: &Loop, rounds: usize, walk: &mut Walk) -> Cost {
+    walk.restart();
     let steps = if rounds > 1 { steps(f, l) } else { FxHashSet::default() };
     let header = l.header();
     let inside: FxHashSet<BlockId> = l.blocks.iter().copied().collect();
-    let mut walk = Walk::default();
     for round in 0..rounds {
         // The first copy is a round as it was.
         let whole = round == 0;

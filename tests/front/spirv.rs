@@ -90,6 +90,17 @@ fn vectors_in_private_arrays_need_no_memory_where_their_offsets_are_known() {
 }
 
 #[test]
+fn a_constant_array_that_is_indexed_is_stored_two_words_at_a_time() {
+    let shader =
+        compile_with(&bytes(&module("gl.const_table_dyn.V")), None, Options::at(OptLevel::O0)).unwrap();
+    let insts = (0..).zip(&shader.code).filter_map(|(n, &word)| nvir::isa::decode(Chip::Gk110, word, 8 * n));
+    let code: Vec<String> = insts.map(|inst| nvir::isa::text::print(Chip::Gk110, &inst)).collect();
+    let count = |what: &str| code.iter().filter(|line| line.starts_with(what)).count();
+    // 64 numbers, and nine vectors of three words in four; and one variable that is stored to.
+    assert_eq!((count("STL.64 "), count("STL [")), (32 + 9 + 1, 9 + 1), "{}", code.join("\n"));
+}
+
+#[test]
 fn what_openclstd_has_beyond_mathematics_is_refused_by_name() {
     // Number 184 is printf; none has the number 5000.
     for (number, fault, said) in

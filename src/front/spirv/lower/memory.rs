@@ -12,6 +12,7 @@ use crate::front::spirv::types::{Info, Majority, Type};
 use crate::ir::{Align, Cond, Inst, MemRef, Op as IrOp, Order, Scope, Space, Type as IrType};
 use crate::stage::Stage;
 use spirv::{Op, StorageClass};
+use std::rc::Rc;
 
 /// Bits of memory operands.
 const VOLATILE: u32 = 1;
@@ -64,6 +65,15 @@ impl Lower<'_, '_> {
                     let value = self.descriptor(number, order, p.to)?;
                     self.define_value(value);
                     return Ok(true);
+                }
+                if let (&Place::Slot { slot, first }, Some(shape)) = (&p.place, self.m.shape(p.to)) {
+                    let end = first as usize + usize::from(shape.comps);
+                    if let Some(vars) = self.slots[slot].clone().get(first as usize..end) {
+                        let comps = vars.iter().map(|vars| self.e.read_vars(vars, shape.bits));
+                        let comps: Rc<[Comp]> = comps.collect();
+                        self.define_value(Value::Comps(comps));
+                        return Ok(true);
+                    }
                 }
                 let comps = self.load_with(&p, access)?;
                 self.define_of_type(comps)?;

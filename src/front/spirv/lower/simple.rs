@@ -105,6 +105,7 @@ pub(super) fn find(m: &Module) -> Simple {
             casts.insert(inst.result);
         }
     }
+    let any_casts = !casts.is_empty();
     let mut complex = Vec::new();
     for n in insts() {
         let inst = m.code.insts[n];
@@ -114,8 +115,8 @@ pub(super) fn find(m: &Module) -> Simple {
                 complex.push((id, Part::All));
             }
         };
-        let named = matches!(inst.op, Op::Name | Op::Decorate | Op::LifetimeStart | Op::LifetimeStop);
-        if !casts.is_empty() && !named && !m.is_debug(n) {
+        let lives = || matches!(inst.op, Op::LifetimeStart | Op::LifetimeStop);
+        if any_casts && !lives() && !m.is_debug(n) {
             m.for_ids(n, |id| {
                 if id != inst.result && casts.contains(id) {
                     spoil(id);
@@ -123,7 +124,7 @@ pub(super) fn find(m: &Module) -> Simple {
             });
         }
         match inst.op {
-            Op::Name | Op::Decorate | Op::EntryPoint | Op::LifetimeStart | Op::LifetimeStop => {}
+            Op::LifetimeStart | Op::LifetimeStop => {}
             Op::Variable => {
                 let small = match m.ty(inst.ty) {
                     Some(Type::Pointer { to, .. }) => {
