@@ -1,6 +1,6 @@
 //! Two engines held against each other, basic block by basic block.
 
-use super::{Engine, Exec, run};
+use super::{Engine, Exec, Turns, run};
 use crate::code::program::Code;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
@@ -101,10 +101,10 @@ impl Exec for Both {
             let before = Everything::take(cx, w);
             // A block at least.
             let next = (cx.block.steps + 1).min(until);
-            let first_ended = run(self.first.as_deref(), cx, w, next);
+            let first_ended = run(self.first.as_deref(), cx, &mut Turns::one(w, next));
             let first = Everything::take(cx, w);
             before.restore(cx, w);
-            let ended = run(self.second.as_deref(), cx, w, next);
+            let ended = run(self.second.as_deref(), cx, &mut Turns::one(w, next));
             let what = match first.difference(&Everything::take(cx, w)) {
                 None if first_ended == ended => None,
                 None => Some(format!("one ends with {first_ended:?}, the other with {ended:?}")),
