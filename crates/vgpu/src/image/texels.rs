@@ -60,13 +60,6 @@ impl<'a> Surface<'a> {
         self.end <= self.words.len() as u64 * 4
     }
 
-    /// Its words from the layer's first on, if pixels are one texel each, all of which lie in there and not further than 32 bits.
-    #[inline]
-    pub(crate) fn narrow(&self) -> Option<&'a [AtomicU32]> {
-        let is_narrow = self.has_one_sample() && self.fits() && self.end <= u32::MAX.into();
-        (is_narrow && !self.words.is_empty()).then_some(self.words)
-    }
-
     /// Words from one on, as far as there are some.
     pub(crate) fn words(&self, first: usize, count: usize) -> &'a [AtomicU32] {
         let rest = self.words.get(first..).unwrap_or_default();

@@ -118,20 +118,19 @@ impl DepthStencil {
         else {
             return false;
         };
-        let Some(words) = surface.narrow().filter(|_| quads.len() <= QUADS) else { return false };
+        if !surface.has_one_sample() || quads.len() > QUADS {
+            return false;
+        }
         let mut pixels = Pixels { at: [[0; QUADS]; 2], old: [0; PIXELS] };
         let (mut places, mut covered) = ([0; PIXELS], 0u32);
         for (n, (&[x, y], cover)) in quads.iter().zip(covers.iter()).enumerate() {
             (pixels.at[0][n], pixels.at[1][n]) = (x, y);
-            let texels = surface.quad(x.into(), y.into());
-            for (pixel, (at, cover)) in texels.into_iter().zip(cover).enumerate() {
-                let is_covered = u32::from(cover & 1);
-                covered |= is_covered << (4 * n + pixel);
-                // What is not covered may lie outside.
-                places[4 * n + pixel] = at as u32 * is_covered;
-            }
+            surface.covered(x.into(), y.into(), *cover, |pixel, _, at| {
+                let i = 4 * n + pixel;
+                covered |= 1 << i;
+                (places[i], pixels.old[i]) = (at, surface.word(at));
+            });
         }
-        processor.gather(words, &places, &mut pixels.old);
         let layout = &self.layout;
         let clamp = |end: f32, at: Outside| (at == Outside::Clamp).then_some(f64::from(end));
         let range = &depths.range;
@@ -154,7 +153,7 @@ impl DepthStencil {
             while left != 0 {
                 let i = left.trailing_zeros() as usize;
                 left &= left - 1;
-                surface.set_word(places[i] as usize, texels[i]);
+                surface.set_word(places[i], texels[i]);
             }
         }
         for (n, cover) in covers.iter_mut().enumerate() {
