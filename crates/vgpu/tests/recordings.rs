@@ -4,6 +4,7 @@ mod common;
 
 use common::{Client, Commands, MEMORY, THREE_D, Text};
 use nvir::Chip;
+use nvir_emu_jit::Choice;
 use nvir_hw::method::{bindings, m2mf, query, upload};
 use nvir_vgpu::Config;
 use nvir_vgpu::replay::{Options, Report, replay};
@@ -105,6 +106,37 @@ fn recordings_of_mesas_driver_replay() {
         assert!(report.submissions > 2 && report.compared > 1 << 19, "{}: {report:?}", path.display());
     }
     println!("{} recordings", own.len() + more.len());
+}
+
+/// Scenes whose programs are executed by both engines, a basic block at a time: one that finds another state ends the submission
+/// with a fault.
+fn both_engines_agree(chip: &str) {
+    let own = traces(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/scenes"));
+    let of_chip = |path: &&PathBuf| path.file_stem().is_some_and(|s| s.to_string_lossy().ends_with(chip));
+    let own: Vec<&PathBuf> = own.iter().filter(of_chip).collect();
+    assert_eq!(own.len(), 16);
+    for path in own {
+        let text = std::fs::read_to_string(path).unwrap();
+        let options = Options { engine: Choice::Both.engine(), ..Options::default() };
+        let report = replay(text.as_bytes(), options, &mut |_| {});
+        let report = report.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(report.passed(), "{}: {report:#?}", path.display());
+    }
+}
+
+#[test]
+fn both_engines_agree_on_scenes_of_gf100() {
+    both_engines_agree(".c0");
+}
+
+#[test]
+fn both_engines_agree_on_scenes_of_gk104() {
+    both_engines_agree(".e4");
+}
+
+#[test]
+fn both_engines_agree_on_scenes_of_gk110() {
+    both_engines_agree(".f0");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::lift::{self, Keep};
 use crate::Threads;
 use nvir_emu::Program;
 use nvir_emu::engine::open::{self, Inst, Micro};
-use nvir_emu::engine::{Code, Cx, Engine, Exec, Trap, Warp, Yield};
+use nvir_emu::engine::{Code, Cx, Engine, Exec, Trap, Turns, Warp, Yield};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -149,25 +149,33 @@ impl Exec for Executor {
     }
 
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap> {
-        let code = cx.code();
+        self.run_turns(cx, &mut Turns::one(warp, until))
+    }
+
+    fn run_turns(&self, cx: &mut Cx<'_>, turns: &mut Turns<'_>) -> Result<Yield, Trap> {
         let threads = if cx.is_stage() { Threads::Stage } else { Threads::Kernel };
         let form = self.attached.form(self.how, threads);
         if form.compiled.get().is_none() && !self.compiles(cx, form, threads) {
+            let (warp, until) = turns.current();
             let before = cx.steps();
             let end = open::run(cx, warp, until);
             form.executed.fetch_add(cx.steps() - before, Relaxed);
             return end;
         }
-        let Some(Ok(compiled)) = form.compiled.get() else { return open::run(cx, warp, until) };
-        let Some(at) = code.index(warp.pc) else { return Ok(Yield::Step) };
-        let block = compiled.numbers[at];
-        if block == frame::ELSEWHERE || warp.registers() < compiled.registers {
-            // A computed jump led into the middle of a block, or this launch begins elsewhere. (One with too few registers has no engine.)
-            return open::run(cx, warp, until);
+        if let Some(Ok(compiled)) = form.compiled.get() {
+            let (numbers, accesses) = (&compiled.numbers[..], &compiled.accesses[..]);
+            let function = Function { entry: compiled.blob.entry, numbers, accesses };
+            let has_registers = turns.current().0.registers() >= compiled.registers;
+            while has_registers && let Some(block) = function.block(cx.code(), turns.current().0) {
+                // SAFETY: `compile` made the function of the code that it is beside, which is the one that `cx` executes.
+                if let Some(end) = unsafe { frame::enter(function, cx, turns, block) }? {
+                    return Ok(end);
+                }
+            }
         }
-        let function =
-            Function { entry: compiled.blob.entry, numbers: &compiled.numbers, accesses: &compiled.accesses };
-        // SAFETY: `compile` made the function of the code that it is beside, which is the one that `cx` executes.
-        unsafe { frame::enter(function, cx, warp, block, until) }
+        // Nothing is compiled; or a computed jump led into the middle of a block, or this launch begins elsewhere. (One with too few
+        // registers has no engine.)
+        let (warp, until) = turns.current();
+        open::run(cx, warp, until)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::access;
 use nvir_emu::engine::open::{self, LANES, LaneVec, Raw};
-use nvir_emu::engine::{Code, Cx, Trap, Warp, Yield};
+use nvir_emu::engine::{Code, Cx, Trap, Turns, Warp, Yield};
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -140,19 +140,28 @@ pub(crate) struct Function<'a> {
     pub(crate) accesses: &'a [u32],
 }
 
-/// Runs a warp from a block on by generated code.
+impl Function<'_> {
+    /// The block that a warp is at the beginning of, if it is at one's.
+    pub(crate) fn block(&self, code: &Code, warp: &Warp) -> Option<u32> {
+        let number = self.numbers[code.index(warp.pc)?];
+        (number != ELSEWHERE).then_some(number)
+    }
+}
+
+/// Runs the warp whose turn it is from a block on by generated code, and others when their turns come. None: the one whose turn it is now
+/// is not at the beginning of a block.
 ///
 /// # Safety
 /// The function is one that [`super::lift`] made of the code that `cx` executes, and its memory is there.
 pub(crate) unsafe fn enter(
     function: Function<'_>,
     cx: &mut Cx<'_>,
-    warp: &mut Warp,
+    turns: &mut Turns<'_>,
     block: u32,
-    until: u64,
-) -> Result<Yield, Trap> {
+) -> Result<Option<Yield>, Trap> {
     let code = cx.code();
     cx.prepare_slots(function.accesses.len());
+    let (warp, until) = turns.current();
     let (cx, warp): (*mut Cx<'_>, *mut Warp) = (cx, warp);
     let mut frame = Frame {
         // SAFETY: both come from references of this function, which uses them through these pointers only.
@@ -178,37 +187,40 @@ pub(crate) unsafe fn enter(
         // of registers that the code names, which the launch has (launches that lack one are interpreted), and otherwise what `Raw`
         // and its slots say that may be accessed.
         let status = unsafe { (function.entry)((&raw mut frame).cast(), block) };
-        if status == Status::Slice as u32 {
-            return Ok(Yield::Slice);
-        }
-        if status == Status::Waits as u32 {
-            return Ok(Yield::Wait);
-        }
         if let Some(panic) = frame.panic {
             std::panic::resume_unwind(panic);
         }
-        if let Some(outcome) = frame.outcome {
-            return outcome;
-        }
         // SAFETY: as above; generated code has returned.
-        let (cx, warp) = unsafe { (&mut *cx, &mut *warp) };
-        if status == Status::Ended as u32 {
-            return Ok(open::after_block(cx, warp)?.unwrap_or(Yield::Step));
-        }
-        let at = (status == Status::Barrier as u32).then(|| code.index(warp.pc)).flatten();
-        let Some(at) = at else { return Ok(Yield::Step) };
-        match open::transfer(cx, warp, &code.instructions()[at]) {
-            None => return Ok(Yield::Step),
-            Some(end) => {
-                if let Some(end) = end? {
-                    return Ok(end);
+        let (cx, last) = unsafe { (&mut *cx, &mut *frame.warp) };
+        let end = match frame.outcome.take() {
+            Some(outcome) => Some(outcome?),
+            None if status == Status::Slice as u32 => Some(Yield::Slice),
+            None if status == Status::Waits as u32 => Some(Yield::Wait),
+            None if status == Status::Ended as u32 => open::after_block(cx, last)?,
+            None if status == Status::Barrier as u32 => {
+                let at = code.index(last.pc);
+                match at.and_then(|at| open::transfer(cx, last, &code.instructions()[at])) {
+                    Some(end) => end?,
+                    None => Some(Yield::Step),
                 }
             }
+            None => Some(Yield::Step),
+        };
+        match end {
+            // It goes on, as the last one to arrive at a barrier, and nothing that the frame has has moved.
+            None => {}
+            Some(end) => {
+                if end == Yield::Step || !turns.next(cx) {
+                    return Ok(Some(end));
+                }
+                let (warp, until) = turns.current();
+                (frame.raw, frame.warp, frame.until) = (cx.raw(warp), warp, until);
+            }
         }
-        // The last one to arrive goes on, and nothing that the frame has has moved.
-        match code.index(warp.pc).map(|at| function.numbers[at]) {
-            Some(next) if next != ELSEWHERE => block = next,
-            _ => return Ok(Yield::Step),
+        // SAFETY: as above.
+        match function.block(code, unsafe { &*frame.warp }) {
+            Some(next) => block = next,
+            None => return Ok(end.is_none().then_some(Yield::Step)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Two engines held against each other, basic block by basic block.
 
-use super::{Engine, Exec, run};
+use super::{Engine, Exec, Turns, run};
 use crate::code::program::Code;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
@@ -13,7 +13,8 @@ use crate::trap::Trap;
 use std::sync::Arc;
 
 /// Executes each basic block by two engines from the same state, and compares the warp, what the block shares and memory. Where they
-/// differ the run ends with [`FaultKind::Defect`]. It copies all memory for each block: it is for tests.
+/// differ the run ends with [`FaultKind::Defect`]. It copies all memory for each block
+/// of a program that stores: it is for tests.
 #[derive(Debug)]
 pub struct Lockstep<'a> {
     first: &'a dyn Engine,
@@ -48,18 +49,23 @@ struct Both {
 struct Everything {
     warp: Warp,
     block: BlockState,
-    memory: Snapshot,
+    /// Of programs that store.
+    memory: Option<Snapshot>,
 }
 
 impl Everything {
     fn take(cx: &Cx<'_>, w: &Warp) -> Everything {
-        Everything { warp: w.clone(), block: cx.block.clone(), memory: Snapshot::take(cx.env.bound.memory) }
+        let bound = cx.env.bound;
+        let memory = bound.launch.program.writes_memory().then(|| Snapshot::take(bound.memory));
+        Everything { warp: w.clone(), block: cx.block.clone(), memory }
     }
 
     fn restore(&self, cx: &mut Cx<'_>, w: &mut Warp) {
         *w = self.warp.clone();
         *cx.block = self.block.clone();
-        self.memory.restore(cx.env.bound.memory);
+        if let Some(memory) = &self.memory {
+            memory.restore(cx.env.bound.memory);
+        }
     }
 
     /// What is not the same in the other one, if anything.
@@ -101,10 +107,10 @@ impl Exec for Both {
             let before = Everything::take(cx, w);
             // A block at least.
             let next = (cx.block.steps + 1).min(until);
-            let first_ended = run(self.first.as_deref(), cx, w, next);
+            let first_ended = run(self.first.as_deref(), cx, &mut Turns::one(w, next));
             let first = Everything::take(cx, w);
             before.restore(cx, w);
-            let ended = run(self.second.as_deref(), cx, w, next);
+            let ended = run(self.second.as_deref(), cx, &mut Turns::one(w, next));
             let what = match first.difference(&Everything::take(cx, w)) {
                 None if first_ended == ended => None,
                 None => Some(format!("one ends with {first_ended:?}, the other with {ended:?}")),

@@ -11,6 +11,7 @@
 pub use crate::code::program::Code;
 pub use crate::cx::Cx;
 pub use crate::interpreter::Yield;
+pub use crate::run::block::Turns;
 pub use crate::state::warp::Warp;
 pub use crate::trap::Trap;
 pub use lockstep::Lockstep;
@@ -39,6 +40,12 @@ pub trait Engine: Send + Sync + Debug {
 pub trait Exec: Send + Sync {
     /// Runs a warp until it stops, or until the block has executed `until` instructions and a basic block begins.
     fn run(&self, cx: &mut Cx<'_>, warp: &mut Warp, until: u64) -> Result<Yield, Trap>;
+
+    /// Runs the warp whose turn it is, and may go on to others' turns as [`Turns::next`] begins them. How the last one ended.
+    fn run_turns(&self, cx: &mut Cx<'_>, turns: &mut Turns<'_>) -> Result<Yield, Trap> {
+        let (warp, until) = turns.current();
+        self.run(cx, warp, until)
+    }
 
     /// Whether warps of fragments whose program only ends need not come to it: it has no other purpose than to execute.
     fn only_executes(&self) -> bool {
@@ -85,18 +92,16 @@ impl Exec for Stepper {
     }
 }
 
-/// Runs a warp by an executor, and by the interpreter where that has none for an instruction.
-pub(crate) fn run(
-    exec: Option<&dyn Exec>,
-    cx: &mut Cx<'_>,
-    warp: &mut Warp,
-    until: u64,
-) -> Result<Yield, Trap> {
-    let Some(exec) = exec else { return interpreter::run(cx, warp, until) };
+/// Runs the warp whose turn it is by an executor, and by the interpreter where that has none for an instruction.
+pub(crate) fn run(exec: Option<&dyn Exec>, cx: &mut Cx<'_>, turns: &mut Turns<'_>) -> Result<Yield, Trap> {
+    let Some(exec) = exec else {
+        let (warp, until) = turns.current();
+        return interpreter::run(cx, warp, until);
+    };
     loop {
-        match exec.run(cx, warp, until)? {
+        match exec.run_turns(cx, turns)? {
             Yield::Step => {
-                if let Some(end) = interpreter::step(cx, warp)? {
+                if let Some(end) = interpreter::step(cx, turns.current().0)? {
                     return Ok(end);
                 }
             }

@@ -7,7 +7,7 @@
 use crate::check::race::Watched;
 use crate::check::shadow::Shadow;
 use crate::cx::{Cx, Env, Trace};
-use crate::engine::{self, Exec};
+use crate::engine::{self, Exec, Yield};
 use crate::fault::{Fault, FaultKind, Note, Place};
 use crate::stage::Io;
 use crate::state::block::{BARRIERS, Barrier, BlockState, Executed};
@@ -40,9 +40,7 @@ pub(crate) struct Block {
     pub number: u64,
     warps: Vec<Warp>,
     pub st: BlockState,
-    next: usize,
-    /// The state of the sequence of slices.
-    slices: u64,
+    order: Order,
 }
 
 impl Block {
@@ -81,8 +79,7 @@ impl Block {
                 helpers: env.stage.map_or(0, |s| s.helpers(number)),
                 stage: env.stage.map(|s| Io::new(s, number)),
             },
-            next: 0,
-            slices: FIRST_SLICE,
+            order: Order::START,
         }
     }
 
@@ -111,7 +108,7 @@ impl Block {
         for w in &mut self.warps {
             w.restart(live(env, number, w.index), launch.entry, named);
         }
-        (self.number, self.next, self.slices) = (number, 0, FIRST_SLICE);
+        (self.number, self.order) = (number, Order::START);
         let st = &mut self.st;
         st.ctaid = coordinates(env, number);
         st.number = number as u32;
@@ -152,37 +149,18 @@ impl Block {
         trace: &mut Trace<'_>,
     ) -> Result<Progress, Stop> {
         let end = self.st.steps.saturating_add(quantum);
-        let count = self.warps.len();
-        let mut idle = 0;
-        while self.st.steps < end {
-            if idle == count {
-                if self.st.warps_left == 0 {
-                    return Ok(Progress::Done);
-                }
-                return Err(self.deadlock(env));
-            }
-            let i = self.next;
-            self.next = if i + 1 == count { 0 } else { i + 1 };
-            if self.st.warp_states[i] != WarpState::Ready {
-                idle += 1;
-                continue;
-            }
-            idle = 0;
-            let warp = &mut self.warps[i];
-            warp.reduced(self.st.reductions[i]);
-            // Marsaglia's xorshift.
-            self.slices ^= self.slices << 13;
-            self.slices ^= self.slices >> 7;
-            self.slices ^= self.slices << 17;
-            let until = (self.st.steps + SLICE + (self.slices & SLICE_VARIES)).min(limit);
+        loop {
+            let mut turns = Turns { warps: &mut self.warps, order: self.order, turn: None, end, limit };
             let mut cx = Cx { env, block: &mut self.st, trace: reborrow(trace) };
-            let ended = engine::run(exec, &mut cx, warp, until);
-            let pc = warp.at;
+            let begins = turns.next(&mut cx);
+            let ended = if begins { engine::run(exec, &mut cx, &mut turns) } else { Ok(Yield::Slice) };
+            self.order = turns.order;
+            let Some((i, _)) = turns.turn else { break };
             if let Err(trap) = ended {
                 if trap.0.conflict {
                     return Err(Stop::Conflict);
                 }
-                return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
+                return Err(Stop::Fault(self.fault(env, i as u32, self.warps[i].at, &trap)));
             }
             if let Some(races) = self.st.shadow.as_mut().and_then(|s| s.races.as_mut()) {
                 for (key, trap) in races.take_same_values() {
@@ -198,7 +176,11 @@ impl Block {
                 return Err(Stop::Fault(self.fault(env, i as u32, self.warps[i].pc, &trap)));
             }
         }
-        Ok(Progress::Running)
+        match self.st.warps_left {
+            _ if self.st.steps >= end => Ok(Progress::Running),
+            0 => Ok(Progress::Done),
+            _ => Err(self.deadlock(env)),
+        }
     }
 
     /// Exchanges the record of who accessed global memory, which goes from block to block.
@@ -261,6 +243,70 @@ impl Block {
             trap = trap.with_other(Other { block: None, warp: w.index, lane: w.first_lane(), pc: w.at });
         }
         Stop::Fault(self.fault(env, i as u32, self.warps[i].at, &trap))
+    }
+}
+
+/// Whose turn is next, and for how long.
+#[derive(Clone, Copy, Debug)]
+struct Order {
+    next: usize,
+    /// The state of the sequence of slices.
+    slices: u64,
+}
+
+impl Order {
+    const START: Order = Order { next: 0, slices: FIRST_SLICE };
+}
+
+/// The turns of a block's warps. An executor may go on to the next one by itself.
+pub struct Turns<'b> {
+    warps: &'b mut [Warp],
+    order: Order,
+    /// Whose turn it is, and how many instructions the block has executed when its slice is over.
+    turn: Option<(usize, u64)>,
+    /// Instructions of the block after which others have their turns, and those that it may execute at all.
+    end: u64,
+    limit: u64,
+}
+
+impl<'b> Turns<'b> {
+    /// One warp's, which no other follows.
+    pub fn one(warp: &'b mut Warp, until: u64) -> Turns<'b> {
+        let warps = std::slice::from_mut(warp);
+        Turns { warps, order: Order::START, turn: Some((0, until)), end: 0, limit: u64::MAX }
+    }
+
+    /// The warp whose turn it is, and how many instructions the block has executed when its slice is over.
+    #[inline]
+    pub fn current(&mut self) -> (&mut Warp, u64) {
+        let (warp, until) = self.turn.unwrap_or_default();
+        (&mut self.warps[warp], until)
+    }
+
+    /// A turn is over: whether another one begins. None does if no warp can run, or if the block is to be looked at.
+    pub fn next(&mut self, cx: &mut Cx<'_>) -> bool {
+        let st = &mut *cx.block;
+        let is_ready = |warp: usize| st.warp_states[warp] == WarpState::Ready;
+        let stops = st.steps >= self.limit && self.turn.is_some_and(|(warp, _)| is_ready(warp));
+        if stops || st.steps >= self.end || st.shadow.is_some() && self.turn.is_some() {
+            return false;
+        }
+        let (count, Order { next, slices }) = (self.warps.len(), &mut self.order);
+        for _ in 0..count {
+            let warp = *next;
+            *next = if warp + 1 == count { 0 } else { warp + 1 };
+            if !is_ready(warp) {
+                continue;
+            }
+            self.warps[warp].reduced(st.reductions[warp]);
+            // Marsaglia's xorshift.
+            *slices ^= *slices << 13;
+            *slices ^= *slices >> 7;
+            *slices ^= *slices << 17;
+            self.turn = Some((warp, (st.steps + SLICE + (*slices & SLICE_VARIES)).min(self.limit)));
+            return true;
+        }
+        false
     }
 }
 

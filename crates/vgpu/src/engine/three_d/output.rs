@@ -5,10 +5,12 @@ use super::raster::{self, Shape};
 use super::regs::View;
 use super::rop::alpha::{self, AlphaTest};
 use super::rop::color::Colors;
+use super::rop::depth_rows;
 use super::rop::depth_stencil::{DepthSource, Depths, SamplePlaces};
 use super::target::{Layer, Targets};
 use crate::device::EngineResult;
 use nvir_emu::stage::batch::{FragmentResults, Fragments, Quad};
+use nvir_simd::Processor;
 
 /// The layer of a primitive, and the depths of its viewport.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,6 +32,7 @@ pub(super) struct FragmentState {
     alpha_test: Option<AlphaTest>,
     samples: u32,
     places: SamplePlaces,
+    processor: Processor,
 }
 
 impl FragmentState {
@@ -46,6 +49,7 @@ impl FragmentState {
             alpha_test: view.alpha_test()?,
             samples: samples.count,
             places: SamplePlaces::new(&samples),
+            processor: Processor::detect(),
         })
     }
 }
@@ -64,8 +68,11 @@ pub(super) struct Output {
 }
 
 /// Quads of a warp, and pixels.
-const QUADS: usize = 8;
+const QUADS: usize = depth_rows::QUADS;
 const PIXELS: usize = 4 * QUADS;
+
+/// Fewer quads of a shape are tested one by one.
+const FEW: usize = 3;
 
 /// A colour of each pixel of a warp, component by component.
 pub(super) type Rows<'r> = [&'r [u32; PIXELS]; 4];
@@ -89,22 +96,42 @@ impl<'m> Work<'_, 'm> {
         (&self.batch.shapes[quad.shape as usize], self.places[quad.shape as usize])
     }
 
-    /// Tests what is covered of a quad against the depth buffer.
+    /// Tests what is covered of quads against the depth buffer, in order. None of them is there twice; programs have written depths, if
+    /// they do, by the number of the quad.
     fn test(
         &self,
-        layer: &Layer<'m>,
-        quad: &raster::Quad,
-        cover: [u8; 4],
-        written: Option<[f32; 4]>,
-    ) -> [u8; 4] {
-        let (shape, place) = self.shape(quad);
-        let depths = || Depths {
-            source: written.map_or(DepthSource::Plane(shape), DepthSource::Written),
-            range: place.range,
-            places: &self.state.places,
-            at: [quad.x.into(), quad.y.into()],
-        };
-        self.targets.test(layer, cover, shape.front, depths)
+        layer: &mut Option<Layer<'m>>,
+        quads: &[&raster::Quad],
+        covers: &mut [[u8; 4]],
+        written: impl Fn(usize) -> Option<[f32; 4]>,
+    ) -> EngineResult {
+        let mut first = 0;
+        for quads in quads.chunk_by(|a, b| a.shape == b.shape) {
+            let covers = &mut covers[first..first + quads.len()];
+            let (shape, place) = self.shape(quads[0]);
+            let layer = self.targets.switch(layer, place.layer)?;
+            let depths = |source, quad: &raster::Quad| Depths {
+                source,
+                range: place.range,
+                places: &self.state.places,
+                at: [quad.x.into(), quad.y.into()],
+            };
+            let source = DepthSource::Plane(shape);
+            let is_row = quads.len() >= FEW && written(first).is_none();
+            let mut at = [[0; 2]; QUADS];
+            at.iter_mut().zip(quads).for_each(|(at, quad)| *at = [quad.x, quad.y]);
+            let at = &at[..quads.len()];
+            let processor = self.state.processor;
+            if !(is_row && self.targets.test_quads(processor, layer, &depths(source, quads[0]), at, covers)) {
+                for (n, (quad, cover)) in quads.iter().zip(covers).enumerate().filter(|(_, q)| *q.1 != [0; 4])
+                {
+                    let source = written(first + n).map_or(source, DepthSource::Written);
+                    *cover = self.targets.test(layer, *cover, shape.front, || depths(source, quad));
+                }
+            }
+            first += quads.len();
+        }
+        Ok(())
     }
 }
 
@@ -132,28 +159,33 @@ impl Output {
         self.passed_early = 0;
         let mut pixels = 0;
         let mut layer = None;
-        for (n, quad) in work.batch.quads.iter().enumerate() {
-            let mut cover = quad.cover;
+        for (group, quads) in work.batch.quads.chunks(QUADS).enumerate() {
+            let mut covers = [[0; 4]; QUADS];
+            let covers = &mut covers[..quads.len()];
+            covers.iter_mut().zip(quads).for_each(|(cover, quad)| *cover = quad.cover);
             if work.state.early {
-                let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
-                cover = work.test(layer, quad, cover, None);
-                self.passed_early += count(cover);
+                let quads: [&raster::Quad; QUADS] =
+                    std::array::from_fn(|n| quads.get(n).unwrap_or(&quads[0]));
+                work.test(&mut layer, &quads[..covers.len()], covers, |_| None)?;
+                self.passed_early += covers.iter().map(|c| count(*c)).sum::<u64>();
             }
-            let at = [quad.x.into(), quad.y.into()];
-            let mut add = |quad: Quad| {
-                if quad.live != 0 {
-                    pixels += u64::from(quad.live.count_ones());
-                    fragments.quad(quad);
-                    self.origins.push(n as u32);
+            for (n, (quad, &cover)) in quads.iter().zip(&*covers).enumerate() {
+                let at = [quad.x.into(), quad.y.into()];
+                let mut add = |quad: Quad| {
+                    if quad.live != 0 {
+                        pixels += u64::from(quad.live.count_ones());
+                        fragments.quad(quad);
+                        self.origins.push((QUADS * group + n) as u32);
+                    }
+                };
+                if !work.state.per_sample {
+                    add(Quad::new(quad.shape, at, cover));
+                    continue;
                 }
-            };
-            if !work.state.per_sample {
-                add(Quad::new(quad.shape, at, cover));
-                continue;
-            }
-            for sample in 0..work.state.samples as u8 {
-                let one = Quad::new(quad.shape, at, cover.map(|c| c & 1 << sample));
-                add(Quad { sample: Some(sample), ..one });
+                for sample in 0..work.state.samples as u8 {
+                    let one = Quad::new(quad.shape, at, cover.map(|c| c & 1 << sample));
+                    add(Quad { sample: Some(sample), ..one });
+                }
             }
         }
         Ok(pixels)
@@ -195,23 +227,28 @@ impl Output {
         let mut covers = std::mem::take(&mut self.covers);
         covers.clear();
         self.tested.clear();
-        for (k, (&origin, ran)) in self.origins.iter().zip(&fragments.quads).enumerate() {
-            let live = results.live(k);
-            let mut cover: [u8; 4] =
-                std::array::from_fn(|p| if live >> p & 1 != 0 { ran.cover[p] } else { 0 });
-            if let Some(mask) = results.sample_mask(k).filter(|_| state.multisampled) {
-                cover.iter_mut().zip(mask).for_each(|(c, m)| *c &= *m as u8);
+        let ran = fragments.quads.chunks(QUADS);
+        for (warp, (origins, ran)) in self.origins.chunks(QUADS).zip(ran).enumerate() {
+            let mut group = [[0; 4]; QUADS];
+            let group = &mut group[..origins.len()];
+            for (k, (cover, ran)) in (QUADS * warp..).zip(group.iter_mut().zip(ran)) {
+                *cover = of_pixels(ran.cover, results.live(k));
+                if let Some(mask) = results.sample_mask(k).filter(|_| state.multisampled) {
+                    cover.iter_mut().zip(mask).for_each(|(c, m)| *c &= *m as u8);
+                }
+                self.alpha(state, results, k, cover);
             }
-            self.alpha(state, results, k, &mut cover);
-            self.tested.push(cover);
-            if late && cover != [0; 4] {
-                let quad = &work.batch.quads[origin as usize];
-                let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
-                let depth = results.depth(k).map(|z| z.map(f32::from_bits));
-                cover = work.test(layer, quad, cover, depth);
+            self.tested.extend_from_slice(group);
+            if late && group.iter().any(|cover| *cover != [0; 4]) {
+                let quads = &work.batch.quads;
+                let quads: [&raster::Quad; QUADS] =
+                    std::array::from_fn(|n| &quads[*origins.get(n).unwrap_or(&origins[0]) as usize]);
+                work.test(&mut layer, &quads[..group.len()], group, |n| {
+                    results.depth(QUADS * warp + n).map(|z| z.map(f32::from_bits))
+                })?;
             }
-            written += count(cover);
-            covers.push(cover);
+            written += group.iter().map(|c| count(*c)).sum::<u64>();
+            covers.extend_from_slice(group);
         }
         self.covers = covers;
         Ok(written)
@@ -315,6 +352,11 @@ impl Output {
             }
         }
     }
+}
+
+/// The samples of some pixels of a quad, of which there is a bit each.
+fn of_pixels(cover: [u8; 4], pixels: u8) -> [u8; 4] {
+    std::array::from_fn(|p| if pixels >> p & 1 != 0 { cover[p] } else { 0 })
 }
 
 /// The samples of a quad.

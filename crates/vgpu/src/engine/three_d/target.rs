@@ -12,6 +12,7 @@ use crate::image::texels::Surface;
 use nvir_hw::format::color::Color;
 use nvir_hw::format::zeta::Zeta;
 use nvir_isa::header::Header;
+use nvir_simd::Processor;
 
 /// A colour target with what is written to it.
 pub(super) struct ColorOutput {
@@ -153,6 +154,22 @@ impl<'m> Targets<'m> {
                 zeta.rop.quad(surface, cover, front, &depths())
             }
             _ => cover,
+        }
+    }
+
+    /// The pixels of quads of one shape that pass the tests of depth and stencil, if these can be tested at once: see
+    /// [`DepthStencil::quads`].
+    pub(super) fn test_quads(
+        &self,
+        processor: Processor,
+        layer: &Layer<'m>,
+        depths: &Depths<'_>,
+        quads: &[[u16; 2]],
+        covers: &mut [[u8; 4]],
+    ) -> bool {
+        match (&self.zeta, &layer.zeta) {
+            (Some(zeta), Some(surface)) => zeta.rop.quads(processor, surface, depths, quads, covers),
+            _ => false,
         }
     }
 

@@ -106,6 +106,11 @@ impl SamplePlaces {
         let along = |axis: usize| std::array::from_fn(|s| sample_position(count, s as u32)[axis].into());
         SamplePlaces { count, x: along(0), y: along(1) }
     }
+
+    /// Where in its pixel the sample is, if all samples of a pixel are there.
+    pub(super) fn one(&self) -> Option<[f64; 2]> {
+        (self.count == 1).then_some([self.x[0], self.y[0]])
+    }
 }
 
 impl Depths<'_> {
@@ -134,16 +139,16 @@ impl Depths<'_> {
 
 /// Where depth and stencil are in a texel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Layout {
-    depth: Number,
+pub(super) struct Layout {
+    pub(super) depth: Number,
     /// Of the depth in the first word.
-    shift: u32,
+    pub(super) shift: u32,
     /// Word and shift of the stencil, if there is one.
     stencil: Option<(usize, u32)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Number {
+pub(super) enum Number {
     Unorm(u32),
     Float,
 }
@@ -162,7 +167,7 @@ impl Layout {
     }
 
     /// The bits of a depth.
-    fn mask(&self) -> u32 {
+    pub(super) fn mask(&self) -> u32 {
         match self.depth {
             Number::Unorm(bits) => ((1u64 << bits) - 1) as u32,
             Number::Float => !0,
@@ -174,13 +179,17 @@ impl Layout {
     fn quantize(&self, z: f64) -> u32 {
         match self.depth {
             Number::Float => (z as f32).to_bits(),
-            Number::Unorm(_) => {
-                let z = if z > 0.0 { z.min(1.0) } else { 0.0 };
-                // The last bit of a number this large is 1: the addition rounds, ties to even.
-                const ROUND: f64 = (1u64 << 52) as f64;
-                (z * f64::from(self.mask()) + ROUND).to_bits() as u32
-            }
+            Number::Unorm(_) => Layout::fraction(z, self.mask().into()),
         }
+    }
+
+    /// A depth as a fraction of the largest one.
+    #[inline(always)]
+    pub(super) fn fraction(z: f64, scale: f64) -> u32 {
+        let z = if z > 0.0 { z.min(1.0) } else { 0.0 };
+        // The last bit of a number this large is 1: the addition rounds, ties to even.
+        const ROUND: f64 = (1u64 << 52) as f64;
+        (z * scale + ROUND).to_bits() as u32
     }
 
     #[inline]
@@ -206,12 +215,12 @@ impl Layout {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct DepthStencil {
     state: DepthStencilState,
-    layout: Layout,
+    pub(super) layout: Layout,
     /// The bounds as they would be stored.
     bounds: Option<[u32; 2]>,
     does_nothing: bool,
     /// The depth test, if there is no other and texels are words.
-    alone: Option<DepthTest>,
+    pub(super) alone: Option<DepthTest>,
 }
 
 impl DepthStencil {

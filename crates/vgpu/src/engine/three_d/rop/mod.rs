@@ -1,6 +1,7 @@
 //! The raster operations: from fragments to memory.
 //!
-//! [`crate::image::texels`] says where the texels of a target lie. [`depth_stencil`] tests and updates depth and stencil, [`alpha`] has
+//! [`crate::image::texels`] says where the texels of a target lie. [`depth_stencil`] tests and updates depth and stencil
+//! ([`depth_rows`] those of many quads at once, where only depths are tested), [`alpha`] has
 //! what alpha does to coverage, [`color`] blends and writes; all work on quads of 2 x 2 pixels. Arithmetic is IEEE's of 32
 //! or 64 bits with every rounding where the code says, so results are the same on every host.
 //!
@@ -10,6 +11,7 @@
 pub(crate) mod alpha;
 pub(crate) mod blend;
 pub(crate) mod color;
+pub(crate) mod depth_rows;
 pub(crate) mod depth_stencil;
 
 pub(crate) use nvir_hw::state::Compare;
