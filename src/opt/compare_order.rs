@@ -185,7 +185,7 @@ impl Block {
             let old = &f.insts[i];
             new.srcs.truncate(2);
             new.srcs.extend(old.srcs.get(2).copied());
-            (new.dsts, new.ty, new.logic) = (old.dsts.clone(), old.ty, old.logic);
+            (new.dsts, new.ty, new.logic) = (old.dsts, old.ty, old.logic);
             f.replace(i, new);
         }
         let (_, moved) = links.split_last().expect("a chain has two comparisons");

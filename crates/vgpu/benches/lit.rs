@@ -194,9 +194,9 @@ fn lit(bencher: Bencher<'_, '_>, engine: Choice) {
     s.client.gpu().write(s.vertices.offset, &words).expect("it is there");
     s.program(1, VERTEX, &vertex_program()).program(5, FRAGMENT, &fragment_program());
     s.set(SP_GPR_ALLOC.at(5), &[24]);
-    let attribute = |n: u32| 0x3820_0000 | n * 16 << 7;
+    let attribute = |n: u32| 0x3820_0000 | ((n * 16) << 7);
     s.set(VERTEX_ATTRIB_FORMAT.at(0), &[attribute(0), attribute(1), attribute(2)]);
-    s.set(VERTEX_ARRAY_FETCH.at(0), &[1 << 12 | 4 * WORDS]);
+    s.set(VERTEX_ARRAY_FETCH.at(0), &[(1 << 12) | (4 * WORDS)]);
     texture(&mut s);
     let scale = [WIDTH as f32 / 2.0, HEIGHT as f32 / 2.0, 1.0];
     s.set(VIEWPORT_SCALE_X.at(0), &scale.map(f32::to_bits));
