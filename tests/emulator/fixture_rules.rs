@@ -367,6 +367,19 @@ fn whole_warps_are_of_the_declared_block_too() {
 const PIXELS: &str = "FRAG\nPROPERTY FS_COLOR0_WRITES_ALL_CBUFS 1\nDCL IN[0], GENERIC[0], PERSPECTIVE\nDCL OUT[0], COLOR\n\
                       MOV OUT[0], IN[0]\nEND\n";
 
+#[test]
+fn a_varying_with_a_float_is_of_floats_alone() {
+    let expect = "\"COLOR[0]\": [[[0.625, 3.0], [0.875, 3.0], [0.625, 3.0], [0.875, 3.0]]]";
+    let text = FRAGMENT
+        .replace("[[0.0], [1.0], [0.0]]", "[[0, 3], [2.0, 3], [0, 3]]")
+        .replace("\"COLOR[0]\": [[null, null, null, null]]", expect);
+    for chip in Chip::ALL {
+        assert_eq!(ended(&loaded("k.json", &text, PIXELS), chip), (None, String::new()), "{chip}");
+        let other = text.replace("[0.625, 3.0]", "[0.625, 0.0]");
+        assert_eq!(ended(&loaded("k.json", &other, PIXELS), chip).0, Some(Failure::Values), "{chip}");
+    }
+}
+
 /// What the program reads and the test does not give is the test's mistake, whatever value it would be.
 #[test]
 fn inputs_that_are_missing_are_said() {
