@@ -258,8 +258,8 @@ impl Module {
             Op::Decorate | Op::DecorateId | Op::DecorateString => {
                 // What is not known has no meaning here: of vendors, or for optimisation.
                 if let Some(d) = Decoration::from_u32(operands[1]) {
-                    let literals = self.code.operand_range(n, 2);
-                    self.decorations.get_or_default(operands[0]).push((d, literals));
+                    let (id, literals) = (operands[0], self.code.operand_range(n, 2));
+                    self.decorate(id, [(d, literals)]);
                 }
             }
             Op::MemberDecorate | Op::MemberDecorateString => {
@@ -315,6 +315,14 @@ impl Module {
         Ok(())
     }
 
+    /// Decorates an id. One that is not defined has no place in the table, which is as long as its largest id; that it is
+    /// not defined is said later.
+    fn decorate(&mut self, id: u32, list: impl IntoIterator<Item = (Decoration, Range<usize>)>) {
+        if self.code.def(id).is_some() {
+            self.decorations.get_or_default(id).extend(list);
+        }
+    }
+
     /// Applies groups of decorations.
     fn groups(&mut self, declared: usize) {
         for n in 0..declared {
@@ -322,12 +330,12 @@ impl Module {
             if !matches!(op, Op::GroupDecorate | Op::GroupMemberDecorate) {
                 continue;
             }
-            let operands = self.code.operands(n);
+            let operands = self.code.operands(n).to_vec();
             match op {
                 Op::GroupDecorate => {
                     let group = self.decorations.get(operands[0]).cloned().unwrap_or_default();
                     for &id in &operands[1..] {
-                        self.decorations.get_or_default(id).extend(group.iter().cloned());
+                        self.decorate(id, group.iter().cloned());
                     }
                 }
                 _ => {
