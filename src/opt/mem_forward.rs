@@ -305,11 +305,8 @@ impl Forward {
             self.dead.extend(self.held.covered(&m, bytes));
         }
         self.held.clobber(&m, bytes);
-        let words: ArrayVec<Src, 4> = match inst.srcs.iter().map(|s| &s.kind).next() {
-            Some(&SrcKind::Imm(x)) if bytes == 4 && is_fixed(&m) => [Src::imm(x)].into_iter().collect(),
-            Some(&SrcKind::Imm64(x)) if bytes == 8 && is_fixed(&m) => x.map(Src::imm).into_iter().collect(),
-            _ => inst.srcs.iter().flat_map(|s| s.values()).map(|&v| Src::val(v)).collect(),
-        };
+        let words: ArrayVec<Src, 4> =
+            inst.srcs.iter().flat_map(|s| s.values()).map(|&v| Src::val(v)).collect();
         let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
         if simple && plain && words.len() as u32 * 4 == bytes && is_remembered(m.space) {
             let unread_store = is_own(m.space).then_some(i);

@@ -83,7 +83,6 @@ fn plan(f: &Function, b: BlockId, counts: &BlockCounts) -> Option<Plan> {
             return None;
         }
         // The outer branch's other side does nothing.
-        let mut walk = Walk::default();
         let (other, from_other) = if past.to == join {
             (None, past)
         } else {
@@ -109,10 +108,11 @@ fn plan(f: &Function, b: BlockId, counts: &BlockCounts) -> Option<Plan> {
             return None;
         }
         let all = [Some(inner), other, Some(meet)];
+        let mut length = 0;
         for &i in all.into_iter().flatten().flat_map(|b| &f.blocks[b].body) {
             let inst = &f.insts[i];
-            walk.execute(inst);
-            if inst.op.is(op::EFFECT) || !speculates(f, inst) || walk.cost.instructions > MOST {
+            length += Walk::length(inst);
+            if inst.op.is(op::EFFECT) || !speculates(f, inst) || length > MOST {
                 return None;
             }
         }

@@ -14,9 +14,10 @@
 //! ```
 //!
 //! The counter must be compared with something that the loop does not change, in front of its body,
-//! and step by a constant towards it; a bound that is computed in each round moves in front of the loop. Then the comparison with the bound of the last of the rounds
-//! decides about all of them: where the counter is at least three steps in front of the bound, the
-//! next three comparisons would say the same. A bound so near to the end of its type that three
+//! and step by a constant towards it; a bound that is computed in each round moves in front of the
+//! loop. Then the comparison with the bound of the last of the rounds decides about all of them: where
+//! the counter is at least three steps in front of the bound, the next three comparisons would say the
+//! same. A bound so near to the end of its type that three
 //! steps before it there is nothing leaves the first loop no rounds.
 //!
 //! What is left of a loop that loads, up to three rounds, does two at once before the last one.

@@ -138,26 +138,8 @@ const ROWS: &[(&str, &[Op])] = &[
 /// Opcodes are below this, but for those of vendors.
 const COUNT: usize = 6200;
 
-/// By opcode: its row, plus one.
-static TABLE: [u8; COUNT] = {
-    let mut table = [0; COUNT];
-    let mut row = 0;
-    while row < ROWS.len() {
-        let ops = ROWS[row].1;
-        let mut n = 0;
-        while n < ops.len() {
-            if (ops[n] as usize) < COUNT {
-                table[ops[n] as usize] = row as u8 + 1;
-            }
-            n += 1;
-        }
-        row += 1;
-    }
-    table
-};
-
-/// By opcode: what has a row.
-static OPS: [Option<Op>; COUNT] = {
+/// By number: an opcode that has a row, and which.
+static TABLE: [Option<(Op, u8)>; COUNT] = {
     let mut table = [None; COUNT];
     let mut row = 0;
     while row < ROWS.len() {
@@ -165,7 +147,7 @@ static OPS: [Option<Op>; COUNT] = {
         let mut n = 0;
         while n < ops.len() {
             if (ops[n] as usize) < COUNT {
-                table[ops[n] as usize] = Some(ops[n]);
+                table[ops[n] as usize] = Some((ops[n], row as u8));
             }
             n += 1;
         }
@@ -174,9 +156,13 @@ static OPS: [Option<Op>; COUNT] = {
     table
 };
 
+fn entry(number: u32) -> Option<(Op, u8)> {
+    TABLE.get(number as usize).copied().flatten()
+}
+
 /// An opcode by its number.
 pub(super) fn opcode(number: u32) -> Option<Op> {
-    OPS.get(number as usize).copied().flatten().or_else(|| Op::from_u32(number))
+    entry(number).map(|(op, _)| op).or_else(|| Op::from_u32(number))
 }
 
 /// Of each row, its operands if they are words one by one, apart from masks at the end.
@@ -276,7 +262,7 @@ pub(super) struct Row(usize);
 impl Row {
     /// That of an opcode; `None`: it is not supported.
     pub(super) fn of(op: Op) -> Option<Row> {
-        usize::from(*TABLE.get(op as usize)?).checked_sub(1).map(Row)
+        entry(op as u32).map(|(_, row)| Row(row.into()))
     }
 
     /// The operands, a letter each.

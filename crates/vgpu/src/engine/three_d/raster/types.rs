@@ -218,6 +218,20 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// A triangle of this plane of depths, about which nothing else is asked.
+    #[cfg(test)]
+    pub(crate) fn of_depth(depth: [f64; 3]) -> Shape {
+        Shape {
+            kind: Kind::Triangle,
+            primitive: 0,
+            corners: [Varying::Vertex(0); 3],
+            window: [[0.0; 4]; 3],
+            weights: [[0.0; 3]; 2],
+            depth,
+            front: true,
+        }
+    }
+
     /// Depth at a place in the window.
     #[inline]
     pub(crate) fn depth_at(&self, x: f64, y: f64) -> f64 {

@@ -166,7 +166,7 @@ impl DepthStencil {
 #[cfg(test)]
 mod tests {
     use super::super::super::clip::DepthRange;
-    use super::super::super::raster::{Kind, SampleAt, SampleState, Shape, Varying};
+    use super::super::super::raster::{SampleAt, SampleState, Shape};
     use super::super::depth_stencil::{DepthStencilState, DepthTest, SamplePlaces};
     use super::*;
     use nvir_base::tiling::{Level, Order, TileMode};
@@ -193,15 +193,7 @@ mod tests {
             if round % 50 == 0 {
                 depth[round / 50 % 3] = [f64::NAN, -0.0, f64::INFINITY][round / 150 % 3];
             }
-            let shape = Shape {
-                kind: Kind::Triangle,
-                primitive: 0,
-                corners: [Varying::Vertex(0); 3],
-                window: [[0.0; 4]; 3],
-                weights: [[0.0; 3]; 2],
-                depth,
-                front: true,
-            };
+            let shape = Shape::of_depth(depth);
             let mut end = |v: f32| (v, if random.below(2) == 0 { Outside::Clamp } else { Outside::Kill });
             let range = DepthRange::new(end(0.0), end(1.0));
             let depths = |at: [u16; 2]| Depths {

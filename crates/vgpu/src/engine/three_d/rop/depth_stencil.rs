@@ -338,7 +338,6 @@ impl DepthStencil {
 #[cfg(test)]
 mod tests {
     use super::super::super::clip::Outside;
-    use super::super::super::raster::{Kind, Varying};
     use super::*;
     use nvir_base::tiling::{Level, Order, TileMode};
     use std::sync::atomic::AtomicU32;
@@ -348,19 +347,6 @@ mod tests {
         bounds: None,
         stencil: None,
     };
-
-    /// A shape of this plane of depths.
-    fn shape(depth: [f64; 3]) -> Shape {
-        Shape {
-            kind: Kind::Triangle,
-            primitive: 0,
-            corners: [Varying::Vertex(0); 3],
-            window: [[0.0; 4]; 3],
-            weights: [[0.0; 3]; 2],
-            depth,
-            front: true,
-        }
-    }
 
     const FACE: StencilFace = StencilFace {
         func: Compare::Always,
@@ -470,7 +456,7 @@ mod tests {
                     DepthStencilState { bounds: Some([f32::NEG_INFINITY, f32::INFINITY]), ..alone };
                 let places = SamplePlaces::new(&SampleState { count, at, mask: [0xff; 4] });
                 let slope = |n: u64| n as f64 / 1024.0 - 0.5;
-                let shape = shape([slope(random.below(1024)), slope(random.below(1024)), 0.25]);
+                let shape = Shape::of_depth([slope(random.below(1024)), slope(random.below(1024)), 0.25]);
                 let cover = [0; 4].map(|_| random.below(1 << count) as u8);
                 let words: Vec<u32> = (0..64 * 32).map(|_| random.word() as u32 & 0x3f7f_ffff).collect();
                 let [found, wanted] = [alone, with_others].map(|state| {
@@ -523,7 +509,7 @@ mod tests {
         let faces = [FACE, StencilFace { func: Compare::Never, ..FACE }];
         let tests = DepthStencil::new(&DepthStencilState { stencil: Some(faces), ..LESS }, Zeta::Z24S8);
         // Depth grows from 0.25 by a half each pixel: samples at 0.25 and 0.75 of the first pass, not of the second.
-        let shape = shape([0.5, 0.0, 0.25]);
+        let shape = Shape::of_depth([0.5, 0.0, 0.25]);
         let range = DepthRange::new((0.0, Outside::Kill), (1.0, Outside::Kill));
         let places = SamplePlaces::new(&samples);
         let depths = Depths { source: DepthSource::Plane(&shape), range, places: &places, at: [0, 0] };
