@@ -110,3 +110,14 @@ fn a_case_is_the_same_whatever_ran_before_it() {
         assert_eq!((t.input)(7), first, "{}", t.name);
     }
 }
+
+/// The interpreter gave all lanes of a quad the level of its first row and column.
+#[test]
+fn each_lane_of_a_quad_has_its_own_level_of_detail() {
+    let target = target("tgsi-stages").expect("there is such a target");
+    for case in [386, 394, 614] {
+        let mut tally = Tally::default();
+        assert_eq!((target.run)(case, &mut tally), Ok(()));
+        assert_eq!(tally.get("compared"), 1);
+    }
+}

@@ -141,22 +141,28 @@ pub(super) fn operation(
     Ok(())
 }
 
-/// A texture lookup at the level of detail that its coordinates in the quad give: those of the first row and column that
-/// take part.
+/// A texture lookup at the level of detail that coordinates in the quad give: each lane goes by its own row and column, or by the
+/// other ones where a lane of those does not take part.
 fn lookup(
     block: &Block<'_>,
     quad: &mut [Thread<'_>],
     lanes: &[usize],
     inst: &Inst<'_>,
 ) -> Result<(), (usize, Trap)> {
-    let mut moved = [[0.0f32; 3]; 2];
-    for (moved, pairs) in moved.iter_mut().zip([[(0, 1), (2, 3)], [(0, 2), (1, 3)]]) {
-        let together = |p: &(usize, usize)| lanes.contains(&p.0) && lanes.contains(&p.1);
-        if let Some((a, b)) = pairs.into_iter().find(together) {
-            *moved = quad[a].texture_moves(block, inst, &quad[b]).map_err(|trap| (a, trap))?;
-        }
-    }
+    let mut footprints = Vec::with_capacity(lanes.len());
     for &l in lanes {
+        let mut moved = [[0.0f32; 3]; 2];
+        for (moved, [bit, other]) in moved.iter_mut().zip([[1, 2], [2, 1]]) {
+            let pairs = [l, l ^ other].map(|lane| (lane & !bit, lane | bit));
+            let together = |p: &(usize, usize)| lanes.contains(&p.0) && lanes.contains(&p.1);
+            if let Some((a, b)) = pairs.into_iter().find(together) {
+                *moved =
+                    quad[l].texture_moves(block, inst, &quad[a], &quad[b]).map_err(|trap| (l, trap))?;
+            }
+        }
+        footprints.push(moved);
+    }
+    for (&l, moved) in lanes.iter().zip(footprints) {
         quad[l].texture(block, inst, Some(moved)).map_err(|trap| (l, trap))?;
     }
     Ok(())

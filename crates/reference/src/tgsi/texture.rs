@@ -139,20 +139,21 @@ impl Thread<'_> {
         Ok(coord)
     }
 
-    /// How far the coordinates of a lookup move from this thread to another one; on a cube, on the face that this one's
-    /// direction meets.
+    /// How far the coordinates of a lookup move from a thread to another one; on a cube, on the face that this one's direction
+    /// meets.
     pub(super) fn texture_moves(
         &self,
         block: &Block<'_>,
         inst: &Inst<'_>,
+        from: &Thread<'_>,
         to: &Thread<'_>,
     ) -> Result<[f32; 3], Trap> {
         let view = inst.srcs.iter().zip(inst.op.info().srcs).find(|(_, t)| **t == Ty::Res);
         let view = view.ok_or_else(|| illegal("a lookup of no texture"))?.0;
         let target = self.texture_target(block, inst, view)?;
-        let (mut a, mut b) = (self.lookup_place(block, inst, target)?, to.lookup_place(block, inst, target)?);
+        let [mut a, mut b] = [from.lookup_place(block, inst, target)?, to.lookup_place(block, inst, target)?];
         if target.is_cube() {
-            let (face, ..) = cube_face(a);
+            let (face, ..) = cube_face(self.lookup_place(block, inst, target)?);
             (a, b) = (on_face(face, a), on_face(face, b));
         }
         Ok(std::array::from_fn(|i| b[i] - a[i]))
