@@ -101,6 +101,43 @@ fn a_constant_array_that_is_indexed_is_stored_two_words_at_a_time() {
 }
 
 #[test]
+fn a_number_is_not_stored_to_a_table() {
+    let other = edited("gl.const_table_dyn.V", |insts| {
+        let number = insts.iter().find(|i| is(i, Op::Constant)).unwrap()[2];
+        let composites: Vec<u32> =
+            insts.iter().filter(|i| is(i, Op::ConstantComposite)).map(|i| i[2]).collect();
+        let store = insts.iter_mut().find(|i| is(i, Op::Store) && composites.contains(&i[2])).unwrap();
+        store[2] = number;
+    });
+    refused(&other, Fault::Input, "the object has another type than what the pointer leads to");
+}
+
+#[test]
+fn integer_functions_have_operands_of_their_kind() {
+    // There are nine of the least, the greatest and the middle one of three.
+    let number = edited("integer-functions", |insts| {
+        let set = insts.iter().rfind(|i| is(i, Op::ExtInstImport)).unwrap()[1];
+        let n = insts.iter().position(|i| is(i, Op::ExtInst) && i[3] == set).unwrap();
+        insts[n][4] = 10;
+    });
+    refused(&number, Fault::Input, "there is no such instruction in the set");
+    let float = edited("integer-functions", |insts| {
+        let set = insts.iter().rfind(|i| is(i, Op::ExtInstImport)).unwrap()[1];
+        let n = insts.iter().position(|i| is(i, Op::ExtInst) && i[3] == set).unwrap();
+        // The least of unsigned integers becomes that of floats.
+        insts[n][4] = 1;
+    });
+    refused(&float, Fault::Input, "an operand is a uint32");
+    let two = edited("integer-functions", |insts| {
+        let n = position(insts, Op::UCountLeadingZerosINTEL);
+        let operand = insts[n][3];
+        insts[n].push(operand);
+        insts[n][0] += 1 << 16;
+    });
+    refused(&two, Fault::Input, "operands");
+}
+
+#[test]
 fn what_openclstd_has_beyond_mathematics_is_refused_by_name() {
     // Number 184 is printf; none has the number 5000.
     for (number, fault, said) in

@@ -17,6 +17,8 @@ use std::rc::Rc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Set {
     Glsl,
+    /// `SPV_AMD_shader_trinary_minmax`.
+    Trinary,
     OpenCl,
     /// What can be left out.
     NonSemantic,
@@ -271,6 +273,7 @@ impl Module {
             Op::ExtInstImport => {
                 let set = match string(operands).0.as_str() {
                     "GLSL.std.450" => Set::Glsl,
+                    "SPV_AMD_shader_trinary_minmax" => Set::Trinary,
                     "OpenCL.std" => Set::OpenCl,
                     "OpenCL.DebugInfo.100" | "DebugInfo" => Set::NonSemantic,
                     name if name.starts_with("NonSemantic.") => Set::NonSemantic,

@@ -64,6 +64,16 @@ pub(super) fn simple(op: Op) -> Option<Simple> {
         Op::LogicalEqual => (N::Ieq, Bool, Straight),
         Op::IEqual => (N::Ieq, Int, Straight),
         Op::INotEqual => (N::Ine, Int, Straight),
+        Op::AbsISubINTEL => (N::UabsIsub, Int, Straight),
+        Op::AbsUSubINTEL => (N::UabsUsub, Int, Straight),
+        Op::IAddSatINTEL => (N::IaddSat, Int, Straight),
+        Op::UAddSatINTEL => (N::UaddSat, Int, Straight),
+        Op::ISubSatINTEL => (N::IsubSat, Int, Straight),
+        Op::USubSatINTEL => (N::UsubSat, Int, Straight),
+        Op::IAverageINTEL => (N::Ihadd, Int, Straight),
+        Op::UAverageINTEL => (N::Uhadd, Int, Straight),
+        Op::IAverageRoundedINTEL => (N::Irhadd, Int, Straight),
+        Op::UAverageRoundedINTEL => (N::Urhadd, Int, Straight),
         Op::ULessThan => (N::Ult, Int, Straight),
         Op::SLessThan => (N::Ilt, Int, Straight),
         Op::UGreaterThan => (N::Ult, Int, Exchanged),
@@ -245,14 +255,37 @@ impl Lower<'_, '_> {
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
                 self.integer_dot(op)?;
             }
-            Op::UCountTrailingZerosINTEL => {
+            Op::UCountLeadingZerosINTEL | Op::UCountTrailingZerosINTEL => {
                 let (a, bits) = self.operand(x[0], Kind::Int)?;
-                let comps = a.iter().map(|&c| self.trailing_zeros(c, bits)).collect::<R<Vec<_>>>()?;
+                let count = |c: &Comp| match op {
+                    Op::UCountLeadingZerosINTEL => self.leading_zeros(*c, bits),
+                    _ => self.trailing_zeros(*c, bits),
+                };
+                let comps = a.iter().map(count).collect::<R<Vec<_>>>()?;
+                self.define(comps)?;
+            }
+            Op::IMul32x16INTEL | Op::UMul32x16INTEL => {
+                let (a, bits) = self.operand(x[0], Kind::Int)?;
+                let (b, low) = self.operand(x[1], Kind::Int)?;
+                if (bits, low) != (32, 32) || a.len() != b.len() {
+                    return self.fail("the operands are not of 32 bits each");
+                }
+                let n = if op == Op::IMul32x16INTEL { N::Imul32x16 } else { N::Umul32x16 };
+                let comps = a.iter().zip(b.iter()).map(|(&a, &b)| self.lane(n, 32, 32, &[a, b]));
+                let comps = comps.collect::<R<Vec<_>>>()?;
                 self.define(comps)?;
             }
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Zeros above the highest one; of 0, all bits.
+    pub(super) fn leading_zeros(&mut self, c: Comp, bits: u8) -> R<Comp> {
+        let c = self.e.int_src(c, bits, false);
+        let last = self.lane(N::UfindMsb, 32, bits.max(32), &[c])?;
+        let n = self.e.op2(IrOp::Sub, IrType::U32, u32::from(bits) - 1, last.word());
+        Ok(self.e.resize(Comp::Word(n), 32, bits, false))
     }
 
     /// Zeros below the lowest one; of 0, all bits.

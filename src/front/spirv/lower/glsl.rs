@@ -106,6 +106,30 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// `SPV_AMD_shader_trinary_minmax`: the least, the greatest, the middle one of three floats, unsigned or signed integers.
+    pub(super) fn trinary(&mut self, number: u32, x: &[u32]) -> R<()> {
+        let (what, kind) = match number {
+            1..=9 => ((number - 1) / 3, (number - 1) % 3),
+            _ => return self.fail("there is no such instruction in the set"),
+        };
+        let (min, max) = [(N::Fmin, N::Fmax), (N::Umin, N::Umax), (N::Imin, N::Imax)][kind as usize];
+        let f = self.numbers(x, 3, kind != 0)?;
+        let comps = self.each(&f, |this, c| match what {
+            0 | 1 => {
+                let n = if what == 0 { min } else { max };
+                let two = this.f2(n, f.bits, c[0], c[1])?;
+                this.f2(n, f.bits, two, c[2])
+            }
+            _ => {
+                let low = this.f2(min, f.bits, c[0], c[1])?;
+                let high = this.f2(max, f.bits, c[0], c[1])?;
+                let below = this.f2(min, f.bits, high, c[2])?;
+                this.f2(max, f.bits, low, below)
+            }
+        })?;
+        self.define_numbers(f.bits, comps)
+    }
+
     /// Operands, as many as wanted, of one size: numbers of one kind. Scalars stand for vectors nowhere.
     pub(super) fn numbers(&mut self, x: &[u32], wanted: usize, integers: bool) -> R<Floats> {
         if x.len() != wanted {

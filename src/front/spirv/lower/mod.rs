@@ -407,6 +407,7 @@ impl<'a> Lower<'a, '_> {
         let x = self.operands();
         match self.m.sets.get(&x[0]) {
             Some(Set::Glsl) => self.glsl(x[1], &x[2..]),
+            Some(Set::Trinary) => self.trinary(x[1], &x[2..]),
             Some(Set::OpenCl) => self.opencl(x[1], &x[2..]),
             Some(Set::NonSemantic) => Ok(()),
             None => self.fail("the set of the instruction is not imported"),

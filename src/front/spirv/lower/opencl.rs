@@ -229,12 +229,7 @@ impl Lower<'_, '_> {
                 self.f2(N::Umin, b, x, third)?
             }
             Cl::ctz => self.trailing_zeros(c[0], b)?,
-            Cl::clz => {
-                let x = self.e.int_src(c[0], b, false);
-                let last = self.lane(N::UfindMsb, 32, b.max(32), &[x])?;
-                let n = self.e.op2(IrOp::Sub, IrType::U32, u32::from(b) - 1, last.word());
-                self.e.resize(Comp::Word(n), 32, b, false)
-            }
+            Cl::clz => self.leading_zeros(c[0], b)?,
             Cl::popcount => {
                 let x = self.e.int_src(c[0], b, false);
                 let n = self.lane(N::BitCount, 32, b.max(32), &[x])?;
