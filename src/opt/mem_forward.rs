@@ -261,11 +261,12 @@ impl Forward {
             None => {
                 self.local.look_at(i, inst);
                 self.held.read(&m, bytes);
-                if m.order != Order::Weak {
-                    return clobber_all(inst, &mut self.held);
-                }
                 let values: &[ValueId] = if plain { &inst.dsts } else { &[] };
-                return self.held.private.loaded(m.offset, bytes, values);
+                self.held.private.loaded(m.offset, bytes, values);
+                if m.order != Order::Weak {
+                    clobber_all(inst, &mut self.held);
+                }
+                return;
             }
         };
         (copy.dsts, copy.loc) = (inst.dsts, inst.loc);
