@@ -120,15 +120,26 @@ impl Machine {
         let m = inst.mem.as_ref().ok_or_else(unsupported)?;
         let address = Self::address(m, read);
         let (bytes, words) = (inst.ty.bytes() as u64, inst.ty.words());
-        if bytes < 4 {
-            return Err(unsupported());
-        }
         let unit = if words == 3 { 16 } else { bytes };
         if address % unit != 0 {
             return Err(EvalError::Misaligned);
         }
         let mut out = Results::new();
         match inst.op {
+            Op::Ld if bytes < 4 => {
+                let word = self.load_word(m.space, m.buffer, address & !3) >> (8 * (address % 4));
+                let above = 32 - 8 * bytes as u32;
+                out.push(match inst.ty {
+                    Type::S8 | Type::S16 => ((word << above) as i32 >> above) as u32,
+                    _ => word << above >> above,
+                });
+            }
+            Op::St if bytes < 4 => {
+                let (first, mask) = (8 * (address % 4), (1 << (8 * bytes)) - 1);
+                let x = operand(&inst.srcs[0], read).first().copied().unwrap_or(0);
+                let old = self.load_word(m.space, m.buffer, address & !3);
+                self.words.insert((m.space, address & !3), old & !(mask << first) | (x & mask) << first);
+            }
             Op::Ld => {
                 out.extend((0..words as u64).map(|k| self.load_word(m.space, m.buffer, address + 4 * k)));
             }

@@ -256,8 +256,9 @@ impl Maker<'_> {
     }
 
     fn statement(&mut self) {
-        match self.choose.below(24) {
+        match self.choose.below(26) {
             0..=5 => self.arithmetic(),
+            24 | 25 => self.parts(),
             6 | 7 => self.wide_load(),
             8 | 9 => self.wide_store(),
             10 => self.doubles(),
@@ -440,6 +441,42 @@ impl Maker<'_> {
         let data: Vec<ValueId> = (0..n).map(|_| self.gpr()).collect();
         let ty = Type::of_words(n).unwrap_or(Type::U32);
         self.b().st(ty, mem, Src::tuple(&data));
+    }
+
+    /// Loads and stores of one to sixteen bytes close to each other, mostly in private memory, at fixed places or not; what is loaded
+    /// is stored to the output.
+    fn parts(&mut self) {
+        const TYPES: [Type; 7] =
+            [Type::U8, Type::S8, Type::U16, Type::S16, Type::U32, Type::U64, Type::B128];
+        let room = if self.choose.one_in(2) { 16 } else { 64 };
+        for _ in 0..2 + self.choose.below(6) {
+            let ty = TYPES[self.choose.below(7) as usize];
+            let bytes = ty.bytes();
+            let offset = (bytes * self.choose.below(room / bytes)) as i32;
+            let mut mem = match self.choose.below(8) {
+                0 => self.output(4096 + offset),
+                1 => {
+                    let v = self.gpr();
+                    let base = self.b().op2(Op::And, Type::U32, v, (room - 1) & !(bytes - 1));
+                    MemRef::new(Space::Local).with_base(&[base])
+                }
+                _ => MemRef::new(Space::Local).with_offset(offset),
+            };
+            mem = mem.with_align(Align::multiple_of(bytes));
+            if self.choose.one_in(3) {
+                mem.order = Order::Volatile;
+            }
+            if self.choose.one_in(2) {
+                let v = self.b().ld(ty, mem);
+                self.stored += 16;
+                let to = self.output(8192 + self.stored);
+                self.b().st(Type::of_words(v.len()).unwrap_or(Type::U32), to, Src::tuple(&v));
+                self.gprs.extend(v);
+            } else {
+                let data: Vec<ValueId> = (0..ty.words().max(1)).map(|_| self.gpr()).collect();
+                self.b().st(ty, mem, Src::tuple(&data));
+            }
+        }
     }
 
     fn doubles(&mut self) {
