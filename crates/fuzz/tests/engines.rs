@@ -1,6 +1,8 @@
 //! Every fixture of the project by the compiled engine: block by block against the interpreter, and alone; every recording alone.
 
 use nvir::emu::engine::{Engine, Interpreter, Lockstep};
+use nvir::emu::{self, Launch, Memory, Program};
+use nvir::{Chip, isa};
 use nvir_emu_jit::Compiled;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir_vgpu::replay::{Options, replay};
@@ -66,6 +68,76 @@ fn recordings_replay_compiled() {
     let files = files(&["crates/vgpu/tests/recordings"], &["trace"]);
     assert!(files.len() >= 50, "only {} recordings found", files.len());
     all_pass(&files, differences);
+}
+
+/// Distances and places in registers that the code sets: for all lanes, for some, on one side of a branch, and until they are written.
+#[test]
+fn constants_in_registers_are_those_that_each_lane_has() {
+    const LINES: &[&str] = &[
+        "S2R R0, SR_TID.X",
+        "SHL R4, R0, 0x2",
+        "MOV R2, c[0x0][0x0]",
+        "MOV R3, c[0x0][0x4]",
+        "IADD R2.CC, R2, R4",
+        "IADD.X R3, R3, RZ",
+        "IMUL.U32.U32 R1, R0, 0x1357b",
+        "ISETP.LT.AND P0, PT, R0, 0x5, PT",
+        "MOV32I R10, 0x3",
+        "SHF.L.W.U64 R5, R0, R10, R1",
+        "MOV32I R12, 0x804",
+        "LD.E R6, [R2]",
+        "BFE.U32 R7, R1, R12",
+        "LOP.XOR R5, R5, R7",
+        "SHF.R.W R7, R1, R10, R5",
+        "LOP.XOR R5, R5, R7",
+        "@P0 MOV32I R10, 0x7",
+        "SHF.L.W.U64 R7, R1, R10, R5",
+        "LOP.XOR R5, R5, R7",
+        "MOV32I R10, 0x2",
+        "IADD R10, R10, R0",
+        "SHF.L.W.U64 R7, R1, R10, R5",
+        "LOP.XOR R5, R5, R7",
+        "MOV32I R10, 0x9",
+        "@P0 BRA other",
+        "MOV32I R10, 0x1",
+        "SHF.L.W.U64 R7, R1, R10, R5",
+        "LOP.XOR R5, R5, R7",
+        "other",
+        "SHF.L.W.U64 R7, R1, R10, R5",
+        "LOP.XOR R5, R5, R7",
+        "ST.E [R2], R5",
+        "EXIT",
+    ];
+    let place = |n: usize| 8 * (n + n / 7 + 1) as u32;
+    let other = LINES.iter().position(|l| *l == "other").map(place).expect("it is there");
+    let mut words: Vec<u64> = Vec::new();
+    for line in LINES.iter().filter(|l| **l != "other") {
+        if words.len().is_multiple_of(8) {
+            words.push(0x0800_0000_0000_0000);
+        }
+        let pc = words.len() as u32 * 8;
+        let m = isa::text::parse(Chip::Gk110, line, pc, &|_| Some(other))
+            .unwrap_or_else(|e| panic!("{line}: {e}"));
+        words.push(isa::encode(Chip::Gk110, &m, pc).unwrap_or_else(|e| panic!("{line}: {e:?}")));
+    }
+    let program = Program::new(Chip::Gk110, &words);
+    let with = |engine: &dyn Engine| {
+        let mut memory = Memory::new();
+        let buffer = memory.alloc(4096, 16).expect("it fits");
+        let mut launch = Launch::new(&program);
+        (launch.block, launch.grid, launch.gprs) = ([80, 1, 1], [2, 1, 1], 32);
+        launch.set_const(0, 0, &buffer.to_le_bytes());
+        let engine = Some(engine);
+        let checks = emu::Checks { init: false, ..emu::Checks::default() };
+        let stats =
+            emu::run(&launch, &mut memory, &mut emu::Options { engine, checks, ..emu::Options::default() });
+        let stats = stats.expect("no fault");
+        (stats.warp_instructions, stats.thread_instructions, memory.read(buffer, 4096).expect("it is there"))
+    };
+    let wanted = with(&Interpreter);
+    for (what, engine) in engines() {
+        assert_eq!(with(&*engine), wanted, "{what}");
+    }
 }
 
 fn all_pass(files: &[PathBuf], wrong_in: fn(&Path) -> Vec<String>) {

@@ -446,8 +446,7 @@ impl Maker<'_> {
     /// Loads and stores of one to sixteen bytes close to each other, mostly in private memory, at fixed places or not; what is loaded
     /// is stored to the output.
     fn parts(&mut self) {
-        const TYPES: [Type; 7] =
-            [Type::U8, Type::S8, Type::U16, Type::S16, Type::U32, Type::U64, Type::B128];
+        const TYPES: [Type; 7] = [Type::U8, Type::S8, Type::U16, Type::S16, Type::U32, Type::U64, Type::B128];
         let room = if self.choose.one_in(2) { 16 } else { 64 };
         for _ in 0..2 + self.choose.below(6) {
             let ty = TYPES[self.choose.below(7) as usize];

@@ -1,4 +1,4 @@
-//! The kernel's interface: DRM's calls and nouveau's, version 1.0.1. Structures are those of `drm.h` and `nouveau_drm.h`
+//! The kernel's interface: DRM's calls and nouveau's, version 1.1.1. Structures are those of `drm.h` and `nouveau_drm.h`
 //! on 64-bit machines.
 
 use crate::fds::{self, Description};
@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 const EINVAL: Errno = Errno(libc::EINVAL);
 
-/// What the driver calls itself. Later versions have compressed memory and another interface for objects.
-const VERSION: [u32; 3] = [1, 0, 1];
+/// What the driver calls itself. From this version on clients ask how many multiprocessors the card has, and may take compressed
+/// kinds of memory, which are the same to this card; versions from 1.3.1 on have another interface for objects.
+const VERSION: [u32; 3] = [1, 1, 1];
 const NAME: &[u8] = b"nouveau";
 const DATE: &[u8] = b"20120801";
 const DESCRIPTION: &[u8] = b"nVidia Riva/TNT/GeForce/Quadro/Tesla/Tegra K1+";

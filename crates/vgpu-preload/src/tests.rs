@@ -202,11 +202,14 @@ fn descriptors_are_the_device() {
     // Version; length and address of name, date and description.
     let mut version = [0, 0, 16, name.as_mut_ptr().expose_provenance() as u64, 0, 0, 0, 0];
     d.call(0x00, &mut version).unwrap();
-    assert_eq!((version[0], version[1] as u32), (1, 1), "1.0.1");
+    assert_eq!((version[0], version[1] as u32), (1 << 32 | 1, 1), "1.1.1");
     assert_eq!((version[2], &name[..7]), (7, &b"nouveau"[..]));
     let mut parameter = [11, 0];
     d.call(0x40, &mut parameter).unwrap();
     assert_eq!(parameter[1], 0xf0);
+    let mut parameter = [13, 0];
+    d.call(0x40, &mut parameter).unwrap();
+    assert_eq!(parameter[1] >> 8 & 0xffff, 1, "one multiprocessor");
     assert_eq!(d.call(0x40, &mut [999, 0]), Err(libc::EINVAL));
     assert_eq!(d.call(0x7f, &mut [0]), Err(libc::EINVAL), "no such call");
 }

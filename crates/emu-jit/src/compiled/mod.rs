@@ -5,6 +5,7 @@
 
 mod access;
 mod blocks;
+mod constants;
 mod engine;
 mod frame;
 mod host;

@@ -156,8 +156,7 @@ fn lookup(
             let pairs = [l, l ^ other].map(|lane| (lane & !bit, lane | bit));
             let together = |p: &(usize, usize)| lanes.contains(&p.0) && lanes.contains(&p.1);
             if let Some((a, b)) = pairs.into_iter().find(together) {
-                *moved =
-                    quad[l].texture_moves(block, inst, &quad[a], &quad[b]).map_err(|trap| (l, trap))?;
+                *moved = quad[l].texture_moves(block, inst, &quad[a], &quad[b]).map_err(|trap| (l, trap))?;
             }
         }
         footprints.push(moved);

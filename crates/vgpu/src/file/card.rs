@@ -24,6 +24,10 @@ mod param {
     pub(super) const HAS_BO_USAGE: u64 = 15;
 }
 
+/// What GETPARAM says of the card's units: one processing cluster with one multiprocessor, as blocks are executed one after the other,
+/// and one partition of render outputs. Programs that fill the card launch 16 times as much on one of 16.
+const UNITS: u64 = 1 << 32 | 1 << 8 | 1;
+
 /// Limits of the kernel's interface.
 const MAX_BUFFERS: usize = 1024;
 const MAX_PUSHES: usize = 512;
@@ -131,7 +135,7 @@ impl Card {
             param::VRAM_BYTES => vram,
             param::GART_BYTES => gart,
             param::CHIPSET => chip.chipset().into(),
-            param::GRAPH_UNITS => 0x0100_0001,
+            param::GRAPH_UNITS => UNITS,
             param::PTIMER => self.device.now(),
             param::HAS_BO_USAGE => 1,
             _ => return Err(Error::invalid(format!("parameter {number} does not exist"))),

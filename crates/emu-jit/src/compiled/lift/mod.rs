@@ -20,6 +20,7 @@ mod special;
 mod vector;
 
 use super::blocks::Blocks;
+use super::constants;
 use super::frame::{ELSEWHERE, STOP, Status, field};
 use super::host::{Blob, Budget, Host, Refused};
 use super::liveness::{Liveness, Set};
@@ -67,6 +68,7 @@ pub(crate) fn compile(code: &Code, roots: &[usize], of: Threads, keep: Keep) -> 
         return Err(Refused::Failed(format!("{length} instructions, more than {MAX_INSTRUCTIONS}")));
     }
     let liveness = Liveness::new(code, &blocks, of);
+    let insts = constants::folded(code);
     let mut host = Host::new(Budget::PROCESS)?;
     let callback = host.callback();
     let config = host.config();
@@ -106,6 +108,7 @@ pub(crate) fn compile(code: &Code, roots: &[usize], of: Threads, keep: Keep) -> 
     let mut lift = Lift {
         e,
         code,
+        insts: &insts,
         blocks: &blocks,
         liveness: &liveness,
         keep,
@@ -198,6 +201,8 @@ struct Now {
 struct Lift<'f, 'c> {
     e: Emitter<'f>,
     code: &'c Code,
+    /// Those of the code, with the [`constants`] that they read.
+    insts: &'c [Inst],
     blocks: &'c Blocks,
     liveness: &'c Liveness,
     keep: Keep,
@@ -216,7 +221,7 @@ struct Lift<'f, 'c> {
 
 impl<'c> Lift<'_, 'c> {
     fn inst(&self, index: usize) -> &'c Inst {
-        &self.code.instructions()[index]
+        &self.insts[index]
     }
 
     fn address(&mut self, index: usize) -> Value {
