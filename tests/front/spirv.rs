@@ -135,6 +135,11 @@ fn integer_functions_have_operands_of_their_kind() {
         insts[n][0] += 1 << 16;
     });
     refused(&two, Fault::Input, "operands");
+    let wide = edited("int64-float64", |insts| {
+        let n = position(insts, Op::IMul);
+        insts[n] = inst(Op::IMul32x16INTEL, &insts[n][1..]);
+    });
+    refused(&wide, Fault::Input, "the operands are not of 32 bits each");
 }
 
 #[test]

@@ -120,6 +120,9 @@ impl Machine {
         let m = inst.mem.as_ref().ok_or_else(unsupported)?;
         let address = Self::address(m, read);
         let (bytes, words) = (inst.ty.bytes() as u64, inst.ty.words());
+        if bytes == 0 || bytes < 4 && inst.op == Op::Atom {
+            return Err(unsupported());
+        }
         let unit = if words == 3 { 16 } else { bytes };
         if address % unit != 0 {
             return Err(EvalError::Misaligned);

@@ -258,7 +258,6 @@ impl Maker<'_> {
     fn statement(&mut self) {
         match self.choose.below(26) {
             0..=5 => self.arithmetic(),
-            24 | 25 => self.parts(),
             6 | 7 => self.wide_load(),
             8 | 9 => self.wide_store(),
             10 => self.doubles(),
@@ -269,6 +268,7 @@ impl Maker<'_> {
             16 | 17 if self.depth < 4 => self.branch(),
             18 | 19 if self.depth < 3 => self.repeat(),
             20 | 21 => self.call(),
+            24 | 25 => self.parts(),
             _ => self.select(),
         }
     }
@@ -472,7 +472,7 @@ impl Maker<'_> {
                 self.b().st(Type::of_words(v.len()).unwrap_or(Type::U32), to, Src::tuple(&v));
                 self.gprs.extend(v);
             } else {
-                let data: Vec<ValueId> = (0..ty.words().max(1)).map(|_| self.gpr()).collect();
+                let data: Vec<ValueId> = (0..ty.words()).map(|_| self.gpr()).collect();
                 self.b().st(ty, mem, Src::tuple(&data));
             }
         }

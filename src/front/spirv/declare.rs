@@ -44,8 +44,7 @@ impl Module {
             return Err(self.error(n, "there are no variables of the storage class Generic"));
         }
         if let Some(&id) = operands.get(1)
-            && let Some(Type::Pointer { to, .. }) = self.ty(inst.ty)
-            && self.code.type_of(id) != Some(*to)
+            && self.code.type_of(id) != self.leads_to(inst.result)
         {
             return Err(self.error(n, "a variable begins with a value of another type"));
         }

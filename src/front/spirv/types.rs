@@ -163,6 +163,14 @@ impl Module {
         self.types.get(id).map(|info| &info.ty)
     }
 
+    /// The type that a value leads to, if it is a pointer.
+    pub(super) fn leads_to(&self, value: u32) -> Option<u32> {
+        match self.ty(self.code.type_of(value)?) {
+            Some(&Type::Pointer { to, .. }) => Some(to),
+            _ => None,
+        }
+    }
+
     /// The shape of a scalar or vector.
     pub(super) fn shape(&self, id: u32) -> Option<Shape> {
         self.info(id)?.shape

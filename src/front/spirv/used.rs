@@ -111,7 +111,7 @@ pub(super) fn find(m: &Module, functions: impl Iterator<Item = usize>) -> Used {
 
 /// The member that a path into a block leads to, through an array of blocks if there is one.
 fn member_named(m: &Module, id: u32, path: &[u32]) -> Option<u32> {
-    let Some(&Type::Pointer { to, .. }) = m.code.type_of(id).and_then(|ty| m.ty(ty)) else { return None };
+    let to = m.leads_to(id)?;
     let constant =
         |at: usize| path.get(at).and_then(|&id| m.constant_index(id)).and_then(|n| n.try_into().ok());
     match m.ty(to) {

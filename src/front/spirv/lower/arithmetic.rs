@@ -74,6 +74,8 @@ pub(super) fn simple(op: Op) -> Option<Simple> {
         Op::UAverageINTEL => (N::Uhadd, Int, Straight),
         Op::IAverageRoundedINTEL => (N::Irhadd, Int, Straight),
         Op::UAverageRoundedINTEL => (N::Urhadd, Int, Straight),
+        Op::IMul32x16INTEL => (N::Imul32x16, Int, Straight),
+        Op::UMul32x16INTEL => (N::Umul32x16, Int, Straight),
         Op::ULessThan => (N::Ult, Int, Straight),
         Op::SLessThan => (N::Ilt, Int, Straight),
         Op::UGreaterThan => (N::Ult, Int, Exchanged),
@@ -264,17 +266,6 @@ impl Lower<'_, '_> {
                 let comps = a.iter().map(count).collect::<R<Vec<_>>>()?;
                 self.define(comps)?;
             }
-            Op::IMul32x16INTEL | Op::UMul32x16INTEL => {
-                let (a, bits) = self.operand(x[0], Kind::Int)?;
-                let (b, low) = self.operand(x[1], Kind::Int)?;
-                if (bits, low) != (32, 32) || a.len() != b.len() {
-                    return self.fail("the operands are not of 32 bits each");
-                }
-                let n = if op == Op::IMul32x16INTEL { N::Imul32x16 } else { N::Umul32x16 };
-                let comps = a.iter().zip(b.iter()).map(|(&a, &b)| self.lane(n, 32, 32, &[a, b]));
-                let comps = comps.collect::<R<Vec<_>>>()?;
-                self.define(comps)?;
-            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -347,6 +338,9 @@ impl Lower<'_, '_> {
         let converts = matches!(n, N::F2U | N::F2I | N::I2F | N::U2F | N::U2U | N::I2I);
         if !converts && result == kind && shape.bits != sbits {
             return self.fail("the result has other bits than the operands");
+        }
+        if matches!(n, N::Imul32x16 | N::Umul32x16) && sbits != 32 {
+            return self.fail("the operands are not of 32 bits each");
         }
         if order == Operands::Exchanged {
             sources.swap(0, 1);

@@ -65,10 +65,7 @@ impl Link {
     }
 
     fn into(m: &Module, base: u32, path: &[u32]) -> Link {
-        let to = match m.code.type_of(base).and_then(|ty| m.ty(ty)) {
-            Some(Type::Pointer { to, .. }) => m.ty(*to),
-            _ => None,
-        };
+        let to = m.leads_to(base).and_then(|to| m.ty(to));
         match (to, path.first().map(|&id| m.constant_index(id))) {
             (Some(Type::Struct { members }), Some(Some(n))) if (0..members.len() as i64).contains(&n) => {
                 Link::Member(base, n as u32)
@@ -126,13 +123,8 @@ pub(super) fn find(m: &Module) -> Simple {
         match inst.op {
             Op::LifetimeStart | Op::LifetimeStop => {}
             Op::Variable => {
-                let small = match m.ty(inst.ty) {
-                    Some(Type::Pointer { to, .. }) => {
-                        m.info(*to).is_some_and(|info| info.comps <= MOST && !info.opaque)
-                    }
-                    _ => false,
-                };
-                if !small {
+                let to = m.leads_to(inst.result).and_then(|to| m.info(to));
+                if !to.is_some_and(|info| info.comps <= MOST && !info.opaque) {
                     spoil(inst.result);
                 }
                 x[1..].iter().for_each(|&id| spoil(id));
@@ -244,9 +236,8 @@ fn room(m: &Module, pointer: u32) -> Option<u32> {
         Op::InBoundsPtrAccessChain | Op::PtrAccessChain => x.get(2..)?,
         _ => return None,
     };
-    let Some(Type::Pointer { to, .. }) = m.ty(m.code.type_of(x[0])?) else { return None };
+    let mut ty = m.leads_to(x[0])?;
     let (&last, path) = path.split_last()?;
-    let mut ty = *to;
     for &id in path {
         ty = m.part(ty, u32::try_from(m.constant_index(id)?).ok()?)?;
     }
@@ -257,8 +248,7 @@ fn room(m: &Module, pointer: u32) -> Option<u32> {
 
 /// Whether indices are constants within what they index.
 fn known_path(m: &Module, base: u32, path: &[u32]) -> bool {
-    let Some(Type::Pointer { to, .. }) = m.code.type_of(base).and_then(|ty| m.ty(ty)) else { return false };
-    let mut ty = *to;
+    let Some(mut ty) = m.leads_to(base) else { return false };
     path.iter().all(|&id| {
         let Some(index) = m.constant_index(id).and_then(|i| u32::try_from(i).ok()) else { return false };
         let inside = m.parts(ty).is_some_and(|parts| index < parts);

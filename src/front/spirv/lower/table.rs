@@ -34,17 +34,10 @@ fn find(m: &Module, in_memory: impl Fn(u32) -> bool) -> FxHashMap<u32, u32> {
     let mut roots = Roots::default();
     let mut constant: FxHashMap<u32, u32> = FxHashMap::default();
     let mut other = FxHashSet::default();
-    // A constant of another type makes no table: lowering the store says what is wrong.
-    let fits = |variable: u32, value: u32| {
-        let to = match m.code.type_of(variable).and_then(|ty| m.ty(ty)) {
-            Some(Type::Pointer { to, .. }) => Some(*to),
-            _ => None,
-        };
-        to == m.code.type_of(value)
-    };
     let mut store = |variable: u32, value: u32| {
+        // A constant of another type makes no table: lowering the store says what is wrong.
         m.constants.contains(value)
-            && fits(variable, value)
+            && m.leads_to(variable) == m.code.type_of(value)
             && *constant.entry(variable).or_insert(value) == value
     };
     for (n, inst) in insts() {
