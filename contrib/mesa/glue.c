@@ -196,6 +196,16 @@ second_colors(nir_shader *nir, int distance)
    }
 }
 
+/* What takes Mesa less time to do than to print, and nvir than to read: the state tracker leaves the addresses of what it lowered,
+ * unused references, and copies. */
+static void
+tidy(nir_shader *nir)
+{
+   nir_copy_prop(nir);
+   nir_opt_constant_folding(nir);
+   nir_opt_dce(nir);
+}
+
 /* Mesa prints types by their names only: structures follow it, as later versions print them. What the driver hands us is a copy
  * for the compiler: its name and the hash of its source, which say nothing of the program, are taken off, so that equal programs
  * are equal texts. */
@@ -203,6 +213,7 @@ static void
 print_nir(nir_shader *nir, FILE *stream)
 {
    struct set *done = _mesa_pointer_set_create(NULL);
+   tidy(nir);
    nir->info.name = NULL;
    memset(nir->info.source_sha1, 0, sizeof(nir->info.source_sha1));
    second_colors(nir, BEHIND_ALL_RESULTS);
@@ -560,16 +571,16 @@ measure_theirs(struct nv50_ir_prog_info *info, struct nv50_ir_prog_info_out *out
    return made;
 }
 
-/* Mesa's compiler, on copies: it changes what it is given. What it makes is thrown away. */
+/* Mesa's compiler, on copies: it changes what it is given, as ours does before it is printed. `nir` is a copy of the program from
+ * before that, if it is one in NIR. What is made is thrown away. */
 static struct measure
-compile_theirs(const struct nv50_ir_prog_info *info)
+compile_theirs(const struct nv50_ir_prog_info *info, nir_shader *nir)
 {
    struct nv50_ir_prog_info copy = *info;
    struct nv50_ir_prog_info_out out = { 0 };
-   nir_shader *nir = NULL;
 
-   if (info->bin.sourceRep == PIPE_SHADER_IR_NIR)
-      copy.bin.source = nir = nir_shader_clone(NULL, info->bin.source);
+   if (nir)
+      copy.bin.source = nir;
    struct measure made = measure_theirs(&copy, &out);
    free(out.bin.code);
    free(out.bin.relocData);
@@ -640,11 +651,14 @@ __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *info, struct nv50_ir_prog
    if (settings.mode == MODE_OFF || chip < 0)
       return compile_as_without_nvir(info, chip, out);
 
+   nir_shader *copy = NULL;
+   if (settings.mode == MODE_COMPARE && info->bin.sourceRep == PIPE_SHADER_IR_NIR)
+      copy = nir_shader_clone(NULL, info->bin.source);
    ours = compile_ours(info, chip, out, &name);
    if (settings.mode == MODE_ON)
       report_alone(info, chip, "nvir", &ours);
    if (settings.mode == MODE_COMPARE) {
-      struct measure theirs = compile_theirs(info);
+      struct measure theirs = compile_theirs(info, copy);
       report(info, chip, name, &theirs, &ours);
    }
    if (ours.result && settings.fallback) {
@@ -654,18 +668,63 @@ __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *info, struct nv50_ir_prog
    return ours.result;
 }
 
-/* A number for this library of ours: the key of an empty text. The compiler that gives it is the first of the process, which
- * makes the tables of its chip: now, when the screen is made, and not when the first shader is drawn with. */
+/* A program that goes through most of the compiler. */
+static const char first_program[] =
+   "shader: MESA_SHADER_VERTEX\n"
+   "decl_var uniform INTERP_MODE_NONE vec4 scale (0, 0, 0)\n"
+   "decl_var uniform INTERP_MODE_NONE vec4 limit (1, 1, 0)\n"
+   "decl_var shader_in INTERP_MODE_NONE vec4 place (VERT_ATTRIB_GENERIC0.xyzw, 0, 0)\n"
+   "decl_var shader_in INTERP_MODE_NONE vec4 color (VERT_ATTRIB_GENERIC1.xyzw, 1, 0)\n"
+   "decl_var shader_out INTERP_MODE_NONE vec4 gl_Position (VARYING_SLOT_POS.xyzw, 0, 0)\n"
+   "decl_var shader_out INTERP_MODE_NONE vec4 passed (VARYING_SLOT_VAR0.xyzw, 1, 0)\n"
+   "decl_function main (0 params)\n"
+   "\n"
+   "impl main {\n"
+   "  block block_0:\n"
+   "  vec1 32 ssa_0 = deref_var &place (shader_in vec4)\n"
+   "  vec4 32 ssa_1 = intrinsic load_deref (ssa_0) (access=0)\n"
+   "  vec1 32 ssa_2 = deref_var &color (shader_in vec4)\n"
+   "  vec4 32 ssa_3 = intrinsic load_deref (ssa_2) (access=0)\n"
+   "  vec1 32 ssa_4 = load_const (0x00000000)\n"
+   "  vec4 32 ssa_5 = intrinsic load_uniform (ssa_4) (base=0, range=1, dest_type=float32 /*160*/)\n"
+   "  vec4 32 ssa_6 = intrinsic load_uniform (ssa_4) (base=1, range=1, dest_type=float32 /*160*/)\n"
+   "  vec4 32 ssa_7 = fmul ssa_1, ssa_5\n"
+   "  vec4 32 ssa_8 = fadd ssa_7, ssa_6\n"
+   "  vec1 1 ssa_9 = flt ssa_8.x, ssa_6.y\n"
+   "  if ssa_9 {\n"
+   "    block block_1:\n"
+   "    vec4 32 ssa_10 = fmax ssa_8, ssa_5\n"
+   "    vec4 32 ssa_11 = fmul ssa_10, ssa_3\n"
+   "  } else {\n"
+   "    block block_2:\n"
+   "    vec4 32 ssa_12 = fneg ssa_8\n"
+   "  }\n"
+   "  block block_3:\n"
+   "  vec4 32 ssa_13 = phi block_1: ssa_11, block_2: ssa_12\n"
+   "  vec1 32 ssa_14 = deref_var &gl_Position (shader_out vec4)\n"
+   "  intrinsic store_deref (ssa_14, ssa_13) (wrmask=xyzw /*15*/, access=0)\n"
+   "  vec1 32 ssa_15 = deref_var &passed (shader_out vec4)\n"
+   "  intrinsic store_deref (ssa_15, ssa_3) (wrmask=xyzw /*15*/, access=0)\n"
+   "  block block_4:\n"
+   "}\n";
+
+/* A number for this library of ours: the key of a text, which the compiler gives that is the first of the process. Its tables are
+ * made, and its pages read, now, when the screen is made, and not when the first shader is drawn with. */
 static uint64_t
 library_id(const char *gpu)
 {
    nvir_compiler *compiler = NULL;
+   nvir_shader *shader = NULL;
    unsigned chipset = 0;
    uint8_t key[32] = { 0 };
    uint64_t id;
    int chip = sscanf(gpu, "NV%x", &chipset) == 1 ? chip_of(chipset) : -1;
-   if (nvir_compiler_new(chip < 0 ? NVIR_CHIP_GF100 : chip, NULL, &compiler) == NVIR_STATUS_OK)
-      nvir_cache_key(compiler, NVIR_LANGUAGE_NIR, "", 0, NULL, key);
+   if (nvir_compiler_new(chip < 0 ? NVIR_CHIP_GF100 : chip, NULL, &compiler) == NVIR_STATUS_OK) {
+      size_t length = sizeof(first_program) - 1;
+      nvir_cache_key(compiler, NVIR_LANGUAGE_NIR, first_program, length, NULL, key);
+      nvir_compile(compiler, NVIR_LANGUAGE_NIR, first_program, length, NULL, "first", &shader, NULL);
+      nvir_shader_free(shader);
+   }
    nvir_compiler_free(compiler);
    memcpy(&id, key, sizeof(id));
    return id;

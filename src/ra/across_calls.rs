@@ -11,7 +11,7 @@ use crate::ir::{FuncId, Function, ValueId};
 use cranelift_entity::SecondaryMap;
 
 /// By value: the end of the general registers that calls write while the value lives, 0 for none.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct AcrossCalls {
     /// Whether the function calls any.
     pub any: bool,

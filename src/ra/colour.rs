@@ -85,6 +85,30 @@ pub(super) struct Colour<'a> {
     pub scratch_slots_used: bool,
 }
 
+/// What colouring a function begins with, however many registers it may use.
+#[derive(Clone)]
+pub(super) struct Wishes {
+    hints: Hints,
+    results: ResultRegs,
+    across_calls: AcrossCalls,
+}
+
+impl Wishes {
+    pub(super) fn new(
+        f: &Function,
+        cfg: &Cfg,
+        live: &Liveness,
+        summaries: &SecondaryMap<FuncId, Option<Summary>>,
+        facts: &Facts,
+    ) -> Wishes {
+        let mut hints = Hints::new(f, cfg, |func| summaries[func].clone());
+        let results = ResultRegs::new(f, cfg, &mut hints);
+        let across_calls =
+            if facts.calls() { AcrossCalls::new(f, cfg, live, summaries) } else { AcrossCalls::default() };
+        Wishes { hints, results, across_calls }
+    }
+}
+
 impl<'a> Colour<'a> {
     pub(super) fn new(
         f: &'a Function,
@@ -93,10 +117,9 @@ impl<'a> Colour<'a> {
         plan: &'a Plan,
         summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
         attempt: Attempt,
-        facts: &Facts,
+        wishes: Wishes,
     ) -> Colour<'a> {
-        let mut hints = Hints::new(f, cfg, |func| summaries[func].clone());
-        let results = ResultRegs::new(f, cfg, &mut hints);
+        let Wishes { hints, results, across_calls } = wishes;
         let mut out = Allocation::default();
         out.regs.reserve(4 * f.inst_count());
         out.insts.resize(f.insts.len());
@@ -119,11 +142,7 @@ impl<'a> Colour<'a> {
             entries: BlockLocations::with_blocks(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
             stamp: per_value(f, 0),
-            across_calls: if facts.calls() {
-                AcrossCalls::new(f, cfg, live, summaries)
-            } else {
-                AcrossCalls::default()
-            },
+            across_calls,
             copies: Vec::new(),
             through: Vec::new(),
             clobbers: RegSet::default(),

@@ -65,6 +65,7 @@ fn count_readers(f: &Function, cfg: &Cfg) -> Vec<u8> {
     readers
 }
 
+#[derive(Clone)]
 pub(crate) struct Hints {
     nodes: Vec<Node>,
     /// The tuples that instructions read, in the order in which colouring comes to them.

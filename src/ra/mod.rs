@@ -100,7 +100,7 @@ use crate::chip::Chip;
 use crate::ir::{BlockId, FuncId, Function, InstId, Linkage, Program, Sv, ValueId};
 use crate::isa::Reg;
 use crate::options::Options;
-use colour::Colour;
+use colour::{Colour, Wishes};
 use cranelift_entity::SecondaryMap;
 pub use pcopy::Location;
 use plan::Plan;
@@ -434,7 +434,8 @@ fn allocate(
         pressure = measure(f, &cfg, &live, summaries, facts, k);
     }
     let subject = Subject::new(f, &cfg, &live, summaries);
-    let job = Job { f, cfg: &cfg, live: &live, summaries, facts, target, limit, frame_base, subject };
+    let wishes = Wishes::new(f, &cfg, &live, summaries, facts);
+    let job = Job { f, cfg: &cfg, live: &live, summaries, facts, target, limit, frame_base, subject, wishes };
     let allocation = job.run(&pressure)?;
     prepare::join_split_edges(f, &split, |b| {
         allocation.block_start(b).is_empty() && allocation.block_end(b).is_empty()
@@ -453,6 +454,7 @@ struct Job<'a> {
     limit: u32,
     frame_base: u32,
     subject: Subject<'a>,
+    wishes: Wishes,
 }
 
 impl Job<'_> {
@@ -483,7 +485,8 @@ impl Job<'_> {
 
     fn colour(&self, plan: &Plan, attempt: Attempt) -> Result<Allocation, RaError> {
         let f = self.f;
-        let mut colour = Colour::new(f, self.cfg, self.live, plan, self.summaries, attempt, self.facts);
+        let wishes = self.wishes.clone();
+        let mut colour = Colour::new(f, self.cfg, self.live, plan, self.summaries, attempt, wishes);
         colour.run()?;
         colour.edges();
         let mut allocation = colour.finish_function();

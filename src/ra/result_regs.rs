@@ -23,13 +23,14 @@ const END: u32 = u32::MAX;
 const MOST: usize = 32;
 
 /// What a loop's parameter is in the next round.
+#[derive(Clone)]
 struct Next {
     param: ValueId,
     value: ValueId,
     made: Point,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ResultRegs {
     /// Each register with the place where the first value of its result's class is made, or the
     /// next value of a loop's parameter that is in it.
