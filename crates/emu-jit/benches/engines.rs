@@ -33,7 +33,7 @@ fn measure(bencher: Bencher<'_, '_>, engine: Choice, text: &str, blocks: u32) {
     (launch.gprs, launch.shared_bytes) = (24, 4096);
     launch.set_const(0, 0, &buffer.to_le_bytes());
     launch.set_const(0, 8, &2.0f32.to_le_bytes());
-    scenes::texture(&mut launch, &mut memory);
+    scenes::textures(&mut launch, &mut memory);
     let engine = engine.engine();
     let mut once = || {
         let mut options = Options { threads: 1, engine: engine.as_deref(), ..Options::default() };

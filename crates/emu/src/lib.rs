@@ -48,5 +48,5 @@ pub use options::{MOST_RUNS, Options, Timeline};
 pub use run::grid::{run, thread_limit};
 pub use state::warp::Side;
 pub use stats::{PcProfile, Profile, Stats};
-pub use texel::{Channels, decode as decode_texel, decode_channel, encode as encode_texel, field};
-pub use units::texture::{FractionByte, Source, Texels, Texture, TextureSource};
+pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
+pub use units::texture::{Channel, Field, Source, Texels, Texture, TextureSource};

@@ -13,13 +13,12 @@ use nvir_emu::stage::batch::{
 use nvir_emu::{Launch, Memory, Options, Program};
 use nvir_isa::header::{Header, Interpolation};
 
-/// Binds a filtered texture to handle 0.
-pub(crate) fn texture(launch: &mut Launch<'_>, memory: &mut Memory) {
-    let desc =
-        ImageDesc { dim: Dim::D2, format: "rgba8".parse().expect("a format"), size: [64, 64, 1], levels: 1 };
-    let image = Image::alloc(memory, desc, Arrangement::Driver).expect("it fits");
-    launch.set_const_u32(7, 0, 0);
-    launch.textures = vec![Some(image)];
+/// Binds a filtered texture of bytes to handle 0, one of halves to 1 and one of floats to 2, which comparisons can look at.
+pub(crate) fn textures(launch: &mut Launch<'_>, memory: &mut Memory) {
+    let format = ["rgba8", "rgba16f", "r32f"].map(|name| name.parse().expect("a format"));
+    let desc = format.map(|format| ImageDesc { dim: Dim::D2, format, size: [64, 64, 1], levels: 1 });
+    launch.textures = desc.map(|d| Image::alloc(memory, d, Arrangement::Driver).ok()).to_vec();
+    (0..3u32).for_each(|handle| launch.set_const_u32(7, 4 * handle as usize, handle));
     launch.samplers = vec![Sampler { min: Filter::Linear, mag: Filter::Linear, ..Sampler::default() }];
 }
 
@@ -40,7 +39,7 @@ pub(crate) fn fragments(
     let program = Program::new(Chip::Gk110, code);
     let (mut memory, defaults) = (Memory::new(), Defaults::zero());
     let mut launch = Launch::new(&program);
-    texture(&mut launch, &mut memory);
+    textures(&mut launch, &mut memory);
     launch.gprs = 20;
     let state = State { flat_shade: false, samples: 1, defaults: &defaults };
     let bound = Bound::new(&launch, &header, &memory, state);

@@ -50,3 +50,11 @@ pub struct TexOp {
     /// Registers in the machine's order; [`NULL`](super::micro::NULL) is zero.
     pub args: Vec<u8>,
 }
+
+impl TexOp {
+    /// Whether a warp may be looked up as rows.
+    pub fn has_rows(&self) -> bool {
+        let shape = if self.cube { self.dims == 3 } else { self.dims <= 2 };
+        shape && matches!(self.kind, TexKind::Sample(_) | TexKind::Fetch { ms: false, .. })
+    }
+}

@@ -9,7 +9,6 @@ pub use crate::code::micro::{
     NULL, NumType, PSrc, Scope, SetDst, ShflMode, Space, Src2, VoteMode, Width,
 };
 pub use crate::code::stageop::StageOp;
-use crate::code::texop::TexKind;
 pub use crate::code::wideop::{Conv, WideOp};
 pub use crate::interpreter::pure::shuffle;
 pub use crate::interpreter::{after_block, execute_one, execute_row, run, step, transfer};
@@ -154,7 +153,7 @@ impl Code {
             Rows::Registers if matches!(inst.micro, Micro::Lepc { .. }) => Row::Never,
             Rows::Registers => Row::Always,
             Rows::Unit => match &inst.micro {
-                Micro::Tex(op) if matches!(op.kind, TexKind::Sample(_)) && op.dims == 2 => Row::Mostly,
+                Micro::Tex(op) if op.has_rows() => Row::Mostly,
                 Micro::Stage(op) if matches!(**op, StageOp::Interpolate { .. }) => Row::Mostly,
                 _ => Row::Never,
             },

@@ -1,8 +1,8 @@
 //! Filters, wraps, levels of detail, comparisons and gathers, against what OpenGL's specification says.
 
 use crate::rig::{
-    self, FLOAT, Image, LINEAR, NEAREST, Options, Place, Random, Rig, SINT, TEXELS, Tic, Tsc, UNORM, WORDS,
-    at, point,
+    self, FLOAT, Image, LINEAR, NEAREST, Options, Place, Random, Rig, SINT, SNORM, TEXELS, Tic, Tsc, UINT,
+    UNORM, WORDS, at, point,
 };
 use nvir::Chip;
 
@@ -412,26 +412,56 @@ fn texels_without_memory_are_zero() {
     });
 }
 
-/// Checkers look at every access, so that no lookup takes a shorter way.
-#[test]
-fn plain_textures_give_what_the_rules_for_all_give() {
+/// Two cards of a chip: one whose checkers look at every access, so that no lookup takes a shorter way.
+fn fast_and_watched(chip: Chip) -> [Rig; 2] {
     let mut watched = Options::default();
     watched.checks.global_race = true;
-    let mut rigs = [Rig::new(Chip::Gk110), Rig::with(Chip::Gk110, watched)];
+    [Rig::new(chip), Rig::with(chip, watched)]
+}
+
+/// Lookups in an image of random words are the same on both.
+fn assert_same(
+    rigs: &mut [Rig; 2],
+    words: &[u32],
+    (tic, tsc): (&Tic, &Tsc),
+    (what, shape): (&str, &str),
+    places: &[Place],
+) {
+    let [fast, all] = rigs.each_mut().map(|rig| {
+        rig.memory.write_words(TEXELS, words).expect("mapped");
+        rig.bind(tic, tsc);
+        rig.look(what, shape, places)
+    });
+    for ((place, fast), all) in places.iter().zip(fast).zip(all) {
+        assert_eq!(fast, all, "{} {what} {shape} {tic:?} {tsc:?} {place:?}", rigs[0].chip);
+    }
+}
+
+/// Coordinates far outside, on texels, between them, and no numbers.
+fn anywhere(random: &mut Random, size: [u32; 3], n: usize) -> Place {
+    match n {
+        0 => point(&[1e20, -1e20]),
+        1 => point(&[f32::NAN, 0.5]),
+        2 => point(&[f32::INFINITY, -0.0]),
+        _ if n.is_multiple_of(3) => {
+            point(&[0, 1].map(|i| random.below(64) as f32 / (2 * size[i]) as f32 - 1.0))
+        }
+        _ => point(&[0; 2].map(|_| random.below(1 << 20) as f32 / (1 << 18) as f32 - 1.5)),
+    }
+}
+
+#[test]
+fn plain_textures_give_what_the_rules_for_all_give() {
+    let mut rigs = fast_and_watched(Chip::Gk110);
     let random = &mut Random::new(11);
     let size = [13, 6, 1];
+    let level = |random: &mut Random| (random.below(40) as f32 / 8.0 - 1.0).to_bits();
     let places: Vec<Place> = (0..600)
-        .map(|n| match n {
-            // Far outside, on texels, between them, none.
-            0 => point(&[1e20, -1e20]),
-            1 => point(&[f32::NAN, 0.5]),
-            2 => point(&[f32::INFINITY, -0.0]),
-            _ if n % 3 == 0 => point(&[0, 1].map(|i| random.below(64) as f32 / (2 * size[i]) as f32 - 1.0)),
-            _ => point(&[0; 2].map(|_| random.below(1 << 20) as f32 / (1 << 18) as f32 - 1.5)),
-        })
+        .map(|n| anywhere(random, size, n))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|p| p.with(level(random)))
         .collect();
-    let levels = places.iter().map(|p| p.clone().with((random.below(40) as f32 / 8.0 - 1.0).to_bits()));
-    let levels: Vec<Place> = levels.collect();
     // R8, RG8, RGBA8 with its components in order, exchanged, and constant.
     let formats =
         [(0x1d, 1, [2, 0, 0, 7]), (0x18, 2, [2, 3, 0, 7]), (0x8, 4, [2, 3, 4, 5]), (0x8, 4, [4, 6, 2, 7])];
@@ -441,19 +471,163 @@ fn plain_textures_give_what_the_rules_for_all_give() {
         for wrap in 0..8 {
             for (filter, mip) in [(1, 1), (2, 1), (1, 2), (2, 3)] {
                 let tic = Tic { sizes, types: [UNORM; 4], sources, size, last: 2, view: [0, 2], ..WORDS };
+                let tic = Tic { tile: image.tile(0), ..tic };
                 let border = [0.25f32, 0.5, 0.75, 1.0].map(f32::to_bits);
                 let wrap = [wrap, (wrap + 3) % 8, 0];
                 let tsc = Tsc { wrap, mag: filter, min: 3 - filter, mip, border, ..LINEAR };
-                let [fast, all] = [0, 1].map(|n| {
-                    let rig = &mut rigs[n];
-                    rig.memory.write_words(TEXELS, &words).expect("mapped");
-                    rig.bind(&Tic { tile: image.tile(0), ..tic }, &tsc);
-                    rig.look("TEX.LL", "2D", &levels)
-                });
-                for ((place, fast), all) in levels.iter().zip(fast).zip(all) {
-                    assert_eq!(fast, all, "{sizes:#x} {wrap:?} {filter} {mip} {place:?}");
-                }
+                assert_same(&mut rigs, &words, (&tic, &tsc), ("TEX.LL", "2D"), &places);
             }
+        }
+    }
+}
+
+/// Component sizes, bytes, types, sources and whether colours are sRGB, of textures that are looked up as rows.
+type Format = (u32, u32, [u32; 4], [u32; 4], bool);
+
+const FORMATS: [Format; 16] = [
+    (0x01, 16, [FLOAT; 4], [2, 3, 4, 5], false),
+    (0x03, 8, [FLOAT; 4], [5, 4, 3, 2], false),
+    (0x03, 8, [SNORM; 4], [2, 3, 4, 5], false),
+    (0x04, 8, [FLOAT; 4], [2, 3, 0, 7], false),
+    (0x08, 4, [UNORM; 4], [4, 3, 2, 5], true),
+    (0x08, 4, [SNORM; 4], [2, 3, 4, 5], false),
+    (0x09, 4, [UNORM; 4], [2, 3, 4, 5], false),
+    (0x0f, 4, [FLOAT; 4], [2, 2, 2, 7], false),
+    (0x13, 2, [UNORM; 4], [2, 3, 4, 5], true),
+    (0x15, 2, [UNORM; 4], [2, 3, 4, 7], false),
+    (0x1b, 2, [FLOAT; 4], [2, 0, 0, 6], false),
+    (0x1d, 1, [UNORM; 4], [2, 2, 2, 7], true),
+    (0x21, 4, [FLOAT; 4], [2, 3, 4, 7], false),
+    (0x29, 4, [UINT, UNORM, UINT, UINT], [3, 3, 3, 7], false),
+    (0x30, 8, [FLOAT, UINT, UINT, UINT], [2, 2, 2, 5], false),
+    (0x3a, 2, [UNORM; 4], [2, 2, 7, 5], false),
+];
+
+/// Formats that can only be fetched.
+const INTEGERS: [Format; 4] = [
+    (0x01, 16, [UINT; 4], [2, 3, 4, 5], false),
+    (0x03, 8, [SINT; 4], [5, 3, 2, 6], false),
+    (0x08, 4, [UINT; 4], [2, 3, 4, 5], false),
+    (0x1d, 1, [SINT; 4], [2, 0, 0, 6], false),
+];
+
+/// The word of a shape, its code, coordinates, whether it has layers, and faces.
+const SHAPES: [(&str, u32, usize, bool, u32); 6] = [
+    ("1D", 0, 1, false, 1),
+    ("2D", 1, 2, false, 1),
+    ("CUBE", 3, 3, false, 6),
+    ("ARRAY_1D", 4, 1, true, 1),
+    ("ARRAY_2D", 5, 2, true, 1),
+    ("ARRAY_CUBE", 8, 3, true, 6),
+];
+
+/// An image of random words of a format and a shape, and how it is bound.
+fn random_image(random: &mut Random, format: Format, shape: usize) -> (Tic, Vec<u32>) {
+    let (sizes, bytes, types, sources, srgb) = format;
+    let (_, kind, coords, is_array, faces) = SHAPES[shape];
+    let width = 1 + random.below(20) as u32;
+    let height = [1, 1 + random.below(9) as u32, width][coords - 1];
+    let layers = if is_array { 3 } else { 1 };
+    let levels = 1 + (width.max(height).ilog2()).min(2);
+    let size = [width, height, layers * faces];
+    let image = Image { bytes, size, levels, three_d: false, samples: [0; 2] };
+    let count = u64::from(size[2]) * image.layer_bytes().div_ceil(4);
+    // Half of the words are small floats, of 32 and 16 bits; of the others some are infinite or no numbers.
+    let word = |random: &mut Random| match random.below(4) {
+        0 => (random.below(1 << 12) as f32 / 256.0 - 4.0).to_bits(),
+        1 => 0x3c00_b800 ^ random.below(1 << 9) as u32 ^ (random.below(1 << 9) as u32) << 16,
+        _ => random.word() as u32,
+    };
+    let words = (0..count).map(|_| word(random)).collect();
+    let (size, last) = ([width, height, layers], levels - 1);
+    let tic = Tic { sizes, types, sources, srgb, kind, size, last, view: [0, last], ..WORDS };
+    (Tic { tile: image.tile(0), ..tic }, words)
+}
+
+#[test]
+fn what_a_warp_samples_in_any_format_and_shape_is_what_each_lane_does() {
+    let random = &mut Random::new(47);
+    for chip in Chip::ALL {
+        let mut rigs = fast_and_watched(chip);
+        for (n, format) in FORMATS.into_iter().cycle().take(160).enumerate() {
+            let shape = random.below(SHAPES.len() as u64) as usize;
+            let (name, _, coords, is_array, _) = SHAPES[shape];
+            let [offsets, compares] = [coords < 3, true].map(|can| can && random.below(2) == 1);
+            // An array of cubes has no register left for what is compared.
+            let compares = compares && !(coords == 3 && is_array);
+            let (tic, words) = random_image(random, format, shape);
+            let places: Vec<Place> = (0..192)
+                .map(|n| {
+                    let mut place = anywhere(random, tic.size, n);
+                    place.coord.push((random.below(1 << 10) as f32 / 512.0 - 1.0).to_bits());
+                    place.coord.truncate(coords);
+                    place = place.with((random.below(40) as f32 / 8.0 - 1.0).to_bits());
+                    if is_array {
+                        place = place.layer(random.below(5) as u32);
+                    }
+                    if offsets {
+                        place = place.with(random.below(256) as u32);
+                    }
+                    if compares {
+                        place = place.with((random.below(48) as f32 / 32.0 - 0.25).to_bits());
+                    }
+                    place
+                })
+                .collect();
+            let [filter, mip, compare, seamless] = [2, 3, 8, 2].map(|most| random.below(most) as u32);
+            let tsc = Tsc {
+                wrap: [0; 3].map(|_| [0, 1, 2, 3, 3, 5, 6, 7][random.below(8) as usize]),
+                compare: compares.then_some(compare),
+                mag: 1 + filter,
+                min: 1 + (filter ^ u32::from(n % 3 == 0)),
+                mip: 1 + mip,
+                border: [0.25f32, 0.5, 0.75, 1.5].map(f32::to_bits),
+                seamless: seamless != 0,
+                ..LINEAR
+            };
+            let suffixes = [(offsets, ".AOFFI"), (compares, ".DC")];
+            let suffixes = suffixes.into_iter().filter(|s| s.0).map(|s| s.1);
+            let what = ["TEX.LL"].into_iter().chain(suffixes).collect::<String>();
+            assert_same(&mut rigs, &words, (&tic, &tsc), (&what, name), &places);
+        }
+    }
+}
+
+#[test]
+fn what_a_warp_fetches_is_what_each_lane_does() {
+    let random = &mut Random::new(48);
+    for chip in Chip::ALL {
+        let mut rigs = fast_and_watched(chip);
+        for format in FORMATS.into_iter().chain(INTEGERS).cycle().take(80) {
+            let shape = [0, 1, 3, 4][random.below(4) as usize];
+            let (name, _, coords, is_array, _) = SHAPES[shape];
+            let offsets = random.below(2) == 1;
+            let (tic, words) = random_image(random, format, shape);
+            // Whole warps look at one level; the last two of the levels are not there.
+            let places: Vec<Place> = (0..192)
+                .map(|n| {
+                    let near = |random: &mut Random, most: u32| {
+                        random.below(u64::from(most) + 3) as u32 % (most + 2)
+                    };
+                    let coord: Vec<u32> =
+                        (0..coords).map(|i| near(random, tic.size[i]).wrapping_sub(1)).collect();
+                    let mut place = at(&coord).with(n / 32 % 5);
+                    if is_array {
+                        place = place.layer(random.below(5) as u32);
+                    }
+                    if offsets { place.with(random.below(256) as u32) } else { place }
+                })
+                .collect();
+            let what = if offsets { "TLD.LL.AOFFI" } else { "TLD.LL" };
+            assert_same(&mut rigs, &words, (&tic, &NEAREST), (what, name), &places);
+        }
+        // Buffers.
+        for format in FORMATS.into_iter().chain(INTEGERS) {
+            let (tic, words) = random_image(random, format, 0);
+            let tic = Tic { kind: 6, size: [13, 0, 0], pitch: Some(0), normalized: false, tile: 0, ..tic };
+            let tic = Tic { last: 0, view: [0, 0], ..tic };
+            let places: Vec<Place> = (0..64).map(|n| at(&[n % 16])).collect();
+            assert_same(&mut rigs, &words, (&tic, &NEAREST), ("TLD.LZ", "1D"), &places);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::coordinates::{clamped, floor, weight, wrapped};
 use super::plain::Plain;
-use super::{Args, Footprint, Texture};
+use super::{Args, Footprint, Texture, canonical};
 use crate::check::shadow::Kind;
 use crate::code::texop::{Lod, TexKind, TexOp};
 use crate::cx::Cx;
@@ -97,7 +97,7 @@ impl Lookup<'_> {
     }
 
     /// The level of detail that the quad's coordinates give.
-    fn implicit(&self) -> f32 {
+    pub(super) fn implicit(&self) -> f32 {
         self.footprint.map_or(0.0, |f| self.level_of(f))
     }
 
@@ -146,10 +146,9 @@ impl Lookup<'_> {
         if !self.op.cube {
             return (c, a.layer);
         }
-        let (face, s, t, major) = cube_face(c);
-        let to_unit = |v: f32| 0.5 * (v / major + 1.0);
+        let (face, [x, y]) = face_place(c);
         let cubes = self.texture.levels.first().map_or(1, |l| l.size[2] / 6).max(1);
-        ([to_unit(s), to_unit(t), 0.0], a.layer.min(cubes - 1) * 6 + face)
+        ([x, y, 0.0], a.layer.min(cubes - 1) * 6 + face)
     }
 
     fn sample(&self, cx: &mut Cx<'_>, a: &Args, lod: f32) -> Result<Channels, Trap> {
@@ -205,7 +204,7 @@ impl Lookup<'_> {
             let texel = self.plane(cx, a, coord, layer, level, filter)?;
             sum.iter_mut().zip(texel).for_each(|(s, t)| *s += f32::from_bits(t));
         }
-        Ok(sum.map(|s| (s / places).to_bits()))
+        Ok(sum.map(|s| canonical(s / places)))
     }
 
     /// One level, filtered at one place.
@@ -253,7 +252,7 @@ impl Lookup<'_> {
                 sum.iter_mut().zip(t).for_each(|(s, t)| *s += weight * f32::from_bits(t));
             }
         }
-        Ok(sum.map(f32::to_bits))
+        Ok(sum.map(canonical))
     }
 
     /// Dimensions of what is sampled: a cube's faces have two.
@@ -328,7 +327,7 @@ impl Lookup<'_> {
             let t = self.tap(cx, a, at, layer, level, false)?;
             sum.iter_mut().zip(t).for_each(|(s, t)| *s += f32::from_bits(t));
         }
-        Ok(sum.map(|s| (s / 3.0).to_bits()))
+        Ok(sum.map(|s| canonical(s / 3.0)))
     }
 
     /// 1 or 0: what a comparison with a depth gives.
@@ -372,7 +371,7 @@ impl Lookup<'_> {
 
 fn mix(x: u32, y: u32, f: f32) -> u32 {
     let (x, y) = (f32::from_bits(x), f32::from_bits(y));
-    (x + (y - x) * f).to_bits()
+    canonical(x + (y - x) * f)
 }
 
 /// The direction to a place on a face, whose coordinates go from -1 to 1: the inverse of [`cube_face`].
@@ -444,6 +443,12 @@ fn cube_face([x, y, z]: [f32; 3]) -> (u32, f32, f32, f32) {
     } else {
         (5, -x, -y, az)
     }
+}
+
+/// The face that a direction meets, and the place on it, from 0 to 1.
+pub(super) fn face_place(direction: [f32; 3]) -> (u32, [f32; 2]) {
+    let (face, s, t, major) = cube_face(direction);
+    (face, [s, t].map(|v| 0.5 * (v / major + 1.0)))
 }
 
 #[cfg(test)]

@@ -4,14 +4,16 @@
 //! level of detail of a lookup without an explicit one comes from how coordinates change over a quad of pixels; in stages
 //! without pixels it is that of level zero.
 
+mod blend;
 mod coordinates;
 pub(crate) mod descriptors;
 mod lookup;
 mod plain;
 mod rows;
 mod source;
+mod taps;
 
-pub use source::{FractionByte, Source, Texels, Texture, TextureSource};
+pub use source::{Channel, Field, Source, Texels, Texture, TextureSource};
 
 use crate::code::micro::NULL;
 use crate::code::texop::{Lod, TexKind, TexOp};
@@ -24,6 +26,7 @@ use crate::trap::Trap;
 use descriptors::Ready;
 use lookup::Lookup;
 use nvir_base::Chip;
+use nvir_base::num::float::NAN32;
 use std::sync::Arc;
 
 /// The operands of one lane.
@@ -125,7 +128,7 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
 
 /// The same for all lanes at once, if the lookup is one of those that can be; else nothing is done.
 pub(crate) fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> bool {
-    let rows = rows::sample(cx, w, op, mask);
+    let rows = rows::look_up(cx, w, op, mask);
     if let Some(rows) = &rows {
         write(w, op, mask, rows);
     }
@@ -139,6 +142,12 @@ fn write(w: &mut Warp, op: &TexOp, mask: Mask, rows: &[LaneVec; 4]) {
             w.regs[op.dst as usize + i].blend(mask, &rows[c]);
         }
     }
+}
+
+/// The bits of a filter's sum. All NaN are one: which of several comes through sums depends on the host.
+#[inline(always)]
+fn canonical(sum: f32) -> u32 {
+    if sum.is_nan() { NAN32 } else { sum.to_bits() }
 }
 
 /// What lanes find, each by itself.
@@ -179,7 +188,7 @@ fn each_lane(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Result<[LaneV
             let moved = moved.get_or_insert_with(|| footprints(env, w, op, mask));
             moved.as_ref().map(|f| f[l])
         };
-        let plain = ready.plain.as_ref().filter(|_| plain);
+        let plain = ready.plain.as_ref().filter(|p| plain && !p.integer);
         let v = Lookup { warp: w, lane: l, texture, plain, sampler, op, footprint }.run(cx, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
     }

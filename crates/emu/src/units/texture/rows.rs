@@ -3,86 +3,203 @@
 //! has something unusual (a place that is no number or far away, another texture, many levels) nothing is found here, and
 //! [`super::lookup`] looks each lane up.
 
+use super::blend::{Compared, Decode, Fractions, Replace, Sum};
+use super::lookup::{Lookup, face_place};
 use super::plain::{Component, Level, Plain};
-use super::{Args, depends_on_footprint};
+use super::source::{Source, Texture};
+use super::taps::{Fetched, FindBorder, FindFetched, FindTaps, Floats, Place, Taps, Words, is_simple};
+use super::{Args, canonical, depends_on_footprint, footprints};
 use crate::code::micro::NULL;
 use crate::code::texop::{Lod, TexKind, TexOp};
 use crate::cx::Cx;
-use crate::image::{Filter, MipFilter, Sampler, Wrap};
+use crate::image::{Compare, Filter, MipFilter, Sampler, Wrap};
 use crate::memory::Memory;
 use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::state::warp::Warp;
+use nvir_base::Chip;
 use nvir_simd::{Features, Kernel, Processor};
+use std::sync::atomic::AtomicU32;
 
 /// Levels that the lanes of a warp look at, at most: each is looked up by itself.
 const MAX_LEVELS: usize = 4;
 
-/// Coordinates are that near, in texels: there floats have integers and 256ths exactly.
-const NEAR: f32 = (1 << 14) as f32;
+/// Where operands of a lookup stand among its registers.
+struct Roles {
+    /// The word with the texture's name, and its lowest bit there.
+    handle: Option<(usize, u32)>,
+    layer: Option<usize>,
+    coord: usize,
+    level: usize,
+    offset: usize,
+    reference: usize,
+}
 
-type Words = [u32; LANES];
-type Floats = [f32; LANES];
+impl Roles {
+    /// As [`TexOp::args_of`] has them.
+    fn of(op: &TexOp, chip: Chip) -> Roles {
+        let (handle, layer, coord) = match (chip, op.indirect, op.array) {
+            (Chip::Gf100, true, array) => (Some((0, 16)), array.then_some(0), 1),
+            (Chip::Gf100, false, true) => (None, Some(0), 1),
+            (_, true, true) => (Some((0, 0)), Some(1), 2),
+            (_, true, false) => (Some((0, 0)), None, 1),
+            (_, false, true) => (None, Some(0), 1),
+            (_, false, false) => (None, None, 0),
+        };
+        let level = coord + usize::from(op.dims);
+        let has_level =
+            matches!(op.kind, TexKind::Sample(Lod::Bias | Lod::Level) | TexKind::Fetch { level: true, .. });
+        let offset = level + usize::from(has_level);
+        Roles { handle, layer, coord, level, offset, reference: offset + usize::from(op.offset) }
+    }
+}
 
 /// What a lookup gives the lanes of a mask, if it is one of these.
-pub(super) fn sample(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[LaneVec; 4]> {
+pub(super) fn look_up(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[LaneVec; 4]> {
     let env = cx.env;
-    let TexKind::Sample(lod) = op.kind else { return None };
-    if op.dims != 2 || op.cube || op.array || op.shadow || op.offset || env.observed {
+    if !op.has_rows() || env.observed {
         return None;
     }
     let first = lanes(mask).next()?;
-    // A word that names the texture comes first, then coordinates and level.
-    let named = usize::from(op.indirect);
+    let roles = Roles::of(op, env.bound.launch.program.chip());
     let row = |n: usize| match op.args.get(n) {
-        Some(&reg) if reg != NULL => &w.regs[usize::from(reg)],
-        _ => &LaneVec::ZERO,
+        Some(&reg) if reg != NULL => &w.regs[usize::from(reg)].0,
+        _ => &LaneVec::ZERO.0,
     };
-    if op.indirect && lanes(mask).any(|l| row(0).0[l] != row(0).0[first]) {
+    if let Some((at, low)) = roles.handle
+        && lanes(mask).any(|l| row(at)[l] >> low != row(at)[first] >> low)
+    {
         return None;
     }
     let Args { texture, sampler, .. } = op.args_of(env, w, first);
     let ready = cx.block.textures.texture(env.bound, texture).ok()?;
     let plain = ready.plain.as_ref()?;
-    let sampler = cx.block.textures.sampler(env.bound, sampler).ok()?;
-    if sampler.max_anisotropy.max(ready.texture.max_anisotropy) > 1 {
+    // Signed nibbles, of axes that there are.
+    let offsets = op.offset.then(|| {
+        let words = row(roles.offset);
+        let of = |axis: usize| match axis < usize::from(op.dims) {
+            true => words.map(|word| (word << (28 - 4 * axis)) as i32 >> 28),
+            false => [0; LANES],
+        };
+        [of(0), of(1)]
+    });
+    let (wanted, processor, memory) = (op.mask, env.processor, env.bound.memory);
+    let sampler = match op.kind {
+        TexKind::Sample(_) if plain.integer => return None,
+        TexKind::Sample(_) => cx.block.textures.sampler(env.bound, sampler).ok()?,
+        _ => Sampler::default(),
+    };
+    let is_spread = sampler.max_anisotropy.max(ready.texture.max_anisotropy) > 1;
+    // One dimension is the middle of rows of one texel.
+    const MIDDLE: Words = [0.5f32.to_bits(); LANES];
+    let is_line = op.dims == 1;
+    if is_line && plain.levels.iter().any(|l| l.size[1] != 1) || is_spread {
         return None;
     }
-    let warp = Rows {
+    let references =
+        op.shadow.then(|| row(roles.reference).map(|r| ready.texture.texels.reference(f32::from_bits(r))));
+    let on_faces = op.cube.then(|| faces([0, 1, 2].map(|i| row(roles.coord + i)), mask));
+    let layers = roles.layer.map(|at| row(at).map(|word| word & 0xffff));
+    let layers = match &on_faces {
+        None => layers,
+        Some([.., face]) => {
+            let cubes = (plain.levels.first()?.layers / 6).max(1);
+            let layers = layers.unwrap_or([0; LANES]);
+            Some(std::array::from_fn(|l| layers[l].min(cubes - 1) * 6 + face[l]))
+        }
+    };
+    let [wrap_x, wrap_y, _] = sampler.wrap;
+    let rows = Rows {
         plain,
-        memory: env.bound.memory,
-        processor: env.processor,
+        texture: &ready.texture,
+        memory,
+        processor,
         sampler: &sampler,
-        coord: [&row(named).0, &row(named + 1).0],
+        coord: match &on_faces {
+            Some([x, y, _]) => [x, y],
+            None => [row(roles.coord), if is_line { &MIDDLE } else { row(roles.coord + 1) }],
+        },
+        wrap: match (op.cube, is_line) {
+            (true, _) => [Wrap::ClampToEdge; 2],
+            (_, true) => [wrap_x, Wrap::ClampToEdge],
+            _ => [wrap_x, wrap_y],
+        },
+        across_edges: op.cube && sampler.seamless,
+        layers: layers.as_ref(),
+        offsets: offsets.map(|o| o.map(|row| row.map(|n| n as f32))),
+        references,
         scaled: sampler.unnormalized || ready.texture.scaled,
         mask,
         take: &LaneVec::expand(mask).0,
-        wanted: op.mask,
+        wanted,
+    };
+    let level = row(roles.level);
+    let TexKind::Sample(lod) = op.kind else {
+        let has_level = op.kind == TexKind::Fetch { level: true, ms: false };
+        let level = if has_level { level } else { &LaneVec::ZERO.0 };
+        if lanes(mask).any(|l| level[l] != level[first]) {
+            return None;
+        }
+        let coord = |axis: usize| -> Words {
+            let coord = if axis < usize::from(op.dims) { row(roles.coord + axis) } else { &LaneVec::ZERO.0 };
+            let offset = |l: usize| offsets.as_ref().map_or(0, |o| o[axis][l] as u32);
+            std::array::from_fn(|l| coord[l].wrapping_add(offset(l)))
+        };
+        return rows.fetch(level[first], &[coord(0), coord(1), layers.unwrap_or([0; LANES])]);
     };
     if !depends_on_footprint(&ready.texture, &sampler) {
-        return warp.plane(0, sampler.mag, mask);
+        return rows.plane(0, sampler.mag, mask);
     }
     let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
-    let level = &row(named + 2).0;
+    let implicit = || match quads {
+        false => Some([0; LANES]),
+        true if op.cube => {
+            let moved = footprints(env, w, op, mask)?;
+            let (texture, sampler) = (&ready.texture, &sampler);
+            Some(std::array::from_fn(|lane| {
+                let footprint = Some(moved[lane]);
+                Lookup { warp: w, lane, texture, plain: None, sampler, op, footprint }.implicit().to_bits()
+            }))
+        }
+        true => rows.implicit(),
+    };
     let lods = match lod {
         Lod::Zero => [0; LANES],
         Lod::Level => *level,
-        Lod::Implicit if quads => warp.implicit()?,
-        Lod::Implicit => [0; LANES],
+        Lod::Implicit => implicit()?,
         Lod::Bias => {
-            let implicit = if quads { warp.implicit()? } else { [0; LANES] };
+            let implicit = implicit()?;
             std::array::from_fn(|l| (f32::from_bits(implicit[l]) + f32::from_bits(level[l])).to_bits())
         }
     };
-    warp.levels(&lods)
+    rows.levels(&lods)
+}
+
+/// Where directions meet a cube: places on its faces, and the faces.
+fn faces(coord: [&Words; 3], mask: Mask) -> [Words; 3] {
+    let mut found = [[0; LANES]; 3];
+    for l in lanes(mask) {
+        let (face, [x, y]) = face_place(coord.map(|c| f32::from_bits(c[l])));
+        [found[0][l], found[1][l], found[2][l]] = [x.to_bits(), y.to_bits(), face];
+    }
+    found
 }
 
 /// A warp's lookup.
 struct Rows<'a> {
     plain: &'a Plain,
+    texture: &'a Texture,
     memory: &'a Memory,
     processor: Processor,
     sampler: &'a Sampler,
     coord: [&'a Words; 2],
+    wrap: [Wrap; 2],
+    /// Beyond the edge of a face lies another one.
+    across_edges: bool,
+    layers: Option<&'a Words>,
+    /// In texels.
+    offsets: Option<[Floats; 2]>,
+    /// What depths are compared with, of lookups that compare.
+    references: Option<Floats>,
     /// Coordinates are in texels.
     scaled: bool,
     mask: Mask,
@@ -120,7 +237,7 @@ impl Rows<'_> {
             for (near, far) in found.iter_mut().zip(&far) {
                 let mixes = |l: usize| {
                     let (x, y) = (f32::from_bits(near.0[l]), f32::from_bits(far.0[l]));
-                    (x + (y - x) * chosen.fraction[l]).to_bits()
+                    canonical(x + (y - x) * chosen.fraction[l])
                 };
                 let both = LaneVec(std::array::from_fn(mixes));
                 near.blend(mixed, &both);
@@ -150,6 +267,28 @@ impl Rows<'_> {
         None
     }
 
+    /// The words of memory from the one that a level begins in.
+    fn words(&self, level: &Level) -> Option<&[AtomicU32]> {
+        self.memory.buffers[self.plain.buffer].words.get((level.first / 4) as usize..)
+    }
+
+    /// Texels of a level by whole coordinates and layers; zero where there is none.
+    fn fetch(&self, level: u32, at: &[Words; 3]) -> Option<[LaneVec; 4]> {
+        let Plain { bytes, layer_stride, components, levels, .. } = self.plain;
+        let level = levels.get(level as usize)?;
+        let mut fetched = Fetched { places: [0; LANES], outside: [0; LANES] };
+        let form = self.processor.compiled::<FindFetched, _, _, _, _, _>();
+        form(&mut fetched, at, level, &[*bytes, *layer_stride], 0);
+        let taps = Taps { places: [fetched.places; 4], weights: [[0.0; LANES]; 2] };
+        let border = Some([fetched.outside; 4]);
+        let looked = Looked { rows: self, words: self.words(level)?, taps: &taps, corners: 1, border };
+        let mut found = [LaneVec::ZERO; 4];
+        for (c, found) in found.iter_mut().enumerate().filter(|(c, _)| self.wanted >> c & 1 != 0) {
+            found.0 = looked.channel(components[c], 0)[0];
+        }
+        Some(found)
+    }
+
     /// One level, filtered at one place a lane, for the lanes of a mask.
     fn plane(&self, level: usize, filter: Filter, mask: Mask) -> Option<[LaneVec; 4]> {
         let level = self.plain.levels.get(level)?;
@@ -162,37 +301,143 @@ impl Rows<'_> {
                 &expanded
             }
         };
-        let place = Place { level, bytes: self.plain.bytes, scaled: self.scaled, linear };
-        let [wrap_x, wrap_y, _] = self.sampler.wrap;
-        if ![wrap_x, wrap_y].into_iter().all(stays_inside) {
+        let wrap = self.wrap;
+        if !wrap.into_iter().all(is_simple) {
             return None;
         }
+        let (bytes, stride) = (self.plain.bytes, self.plain.layer_stride);
+        let layers = self.layers.map(|layers| layers.map(|n| n.min(level.layers - 1) * stride));
+        let (scaled, offsets, layers) = (self.scaled, self.offsets.as_ref(), layers.as_ref());
+        let place = Place { level, bytes, scaled, linear, wrap, offsets, layers };
         let mut taps = Taps { places: [[0; LANES]; 4], weights: [[0.0; LANES]; 2] };
-        let compiled = self.processor.compiled::<FindTaps, _, _, _, _, _>();
-        if !compiled(&mut taps, &(self.coord, take), &place, &[wrap_x, wrap_y], 0) {
+        let compiled = match offsets {
+            None => self.processor.compiled::<FindTaps<false>, _, _, _, _, _>(),
+            Some(_) => self.processor.compiled::<FindTaps<true>, _, _, _, _, _>(),
+        };
+        if !compiled(&mut taps, &(self.coord, take), &place, &(), 0) {
             return None;
         }
-        let words = self.memory.buffers[self.plain.buffer].words.get((level.first / 4) as usize..)?;
-        let mut texels = [[0; LANES]; 4];
+        let border = |place: &Place<'_>| {
+            let mut border = [[0; LANES]; 4];
+            self.processor.compiled::<FindBorder, _, _, _, _, _>()(&mut border, &self.coord, place, &(), 0);
+            border
+        };
+        let words = self.words(level)?;
         let corners = if linear { 4 } else { 1 };
+        if self.across_edges {
+            let outside = border(&Place { wrap: [Wrap::ClampToBorder; 2], ..place });
+            if outside.iter().take(corners).any(|row| row.iter().zip(take).any(|(row, take)| row & take != 0))
+            {
+                return None;
+            }
+        }
+        let mut found = [LaneVec::ZERO; 4];
+        let has_border = wrap.contains(&Wrap::ClampToBorder);
+        let fractions = self.plain.fractions.as_ref().filter(|_| !has_border && self.references.is_none());
+        let Some(fractions) = fractions else {
+            let border = has_border.then(|| border(&place));
+            Looked { rows: self, words, taps: &taps, corners, border }.components(&mut found);
+            return Some(found);
+        };
+        let mut texels = [[0; LANES]; 4];
         for (texels, places) in texels.iter_mut().zip(&taps.places).take(corners) {
             self.processor.gather(words, places, texels);
         }
-        let mut found = [LaneVec::ZERO; 4];
-        let form = match (linear, self.plain.bytes) {
-            (true, 4) => self.processor.compiled::<Filtered<true, true>, _, _, _, _, _>(),
-            (true, _) => self.processor.compiled::<Filtered<true, false>, _, _, _, _, _>(),
-            (false, 4) => self.processor.compiled::<Filtered<false, true>, _, _, _, _, _>(),
-            (false, _) => self.processor.compiled::<Filtered<false, false>, _, _, _, _, _>(),
+        let form = match (linear, bytes) {
+            (true, 4) => self.processor.compiled::<Fractions<true, true>, _, _, _, _, _>(),
+            (true, _) => self.processor.compiled::<Fractions<true, false>, _, _, _, _, _>(),
+            (false, 4) => self.processor.compiled::<Fractions<false, true>, _, _, _, _, _>(),
+            (false, _) => self.processor.compiled::<Fractions<false, false>, _, _, _, _, _>(),
         };
-        form(&mut found, &texels, &taps, &self.plain.components, self.wanted.into());
+        form(&mut found, &texels, &taps, fractions, self.wanted.into());
         Some(found)
     }
 }
 
-/// Whether a mode gives a texel of the level for every coordinate, and changes no coordinate before.
-fn stays_inside(wrap: Wrap) -> bool {
-    matches!(wrap, Wrap::Repeat | Wrap::ClampToEdge | Wrap::MirroredRepeat | Wrap::MirrorClampToEdge)
+/// The texels of a level that a lookup finds, of any fields, with a border, compared.
+struct Looked<'a> {
+    rows: &'a Rows<'a>,
+    /// From the word that the level begins in.
+    words: &'a [AtomicU32],
+    taps: &'a Taps,
+    /// How many texels lanes look at: one or four.
+    corners: usize,
+    /// Where the border is in place of a texel, if it can be.
+    border: Option<[Words; 4]>,
+}
+
+impl Looked<'_> {
+    /// What is wanted.
+    fn components(&self, found: &mut [LaneVec; 4]) {
+        let Rows { plain, sampler, .. } = *self.rows;
+        let border = sampler.border_bits.unwrap_or(sampler.border.map(f32::to_bits));
+        let compared = self.rows.references.as_ref().map(|references| {
+            let compare = sampler.compare.unwrap_or(Compare::Lequal);
+            let mut depths = self.channel(plain.depth, border[0]);
+            let form = self.rows.processor.compiled::<Compared, _, _, _, _, _>();
+            depths[..self.corners].iter_mut().for_each(|d| form(d, references, &compare, &(), 0));
+            depths
+        });
+        let wanted = found.iter_mut().enumerate().filter(|(c, _)| self.rows.wanted >> c & 1 != 0);
+        for (c, found) in wanted {
+            let texels = match &compared {
+                None => self.channel(plain.components[c], border[c]),
+                Some(compared) => self.comparison(c, compared),
+            };
+            if self.corners == 1 {
+                found.0 = texels[0];
+            } else {
+                self.rows.processor.compiled::<Sum, _, _, _, _, _>()(
+                    &mut found.0,
+                    &texels,
+                    self.taps,
+                    &(),
+                    0,
+                );
+            }
+        }
+    }
+
+    /// A component of each texel, or the border's.
+    fn channel(&self, component: Component, border: u32) -> [Words; 4] {
+        let Rows { processor, plain, .. } = *self.rows;
+        let mut texels = [[0; LANES]; 4];
+        for (n, texels) in texels.iter_mut().enumerate().take(self.corners) {
+            match component {
+                Component::Same(v) => *texels = [v.to_bits(); LANES],
+                Component::Field(field) => {
+                    let mut stored = [0; LANES];
+                    let words = self.words.get(field.low as usize / 32..).unwrap_or(&[]);
+                    processor.gather(words, &self.taps.places[n], &mut stored);
+                    let form = processor.compiled::<Decode, _, _, _, _, _>();
+                    form(texels, &stored, &(field, plain.bytes < 4), &self.taps.places[n], 0);
+                }
+            }
+            if let Some(outside) = &self.border {
+                let form = processor.compiled::<Replace, _, _, _, _, _>();
+                form(texels, &outside[n], &[border; LANES], &(), 0);
+            }
+        }
+        texels
+    }
+
+    /// A component of the result where texels were compared: as if they had the results in their first three channels and 1 in the
+    /// last.
+    fn comparison(&self, c: usize, compared: &[Words; 4]) -> [Words; 4] {
+        const ONE: u32 = 1f32.to_bits();
+        let mut texels = match self.rows.texture.sources[c] {
+            Source::Channel(0..=2) => *compared,
+            Source::Channel(_) | Source::OneFloat => [[ONE; LANES]; 4],
+            Source::Zero => [[0; LANES]; 4],
+            Source::OneInt => [[1; LANES]; 4],
+        };
+        // The border's result is not sent through the sources.
+        for (n, outside) in self.border.iter().flatten().enumerate() {
+            let form = self.rows.processor.compiled::<Replace, _, _, _, _, _>();
+            form(&mut texels[n], outside, if c == 3 { &[ONE; LANES] } else { &compared[n] }, &(), 0);
+        }
+        texels
+    }
 }
 
 /// The square of the longer side of each lane's footprint in texels, from its row and its column of the quad.
@@ -249,214 +494,6 @@ impl Kernel<Chosen, Words, Sampler, f32, ()> for Choose {
             chosen.low[l] = level(low);
             chosen.high[l] = high.map_or(NO_LEVEL, level);
             chosen.fraction[l] = lod.fract();
-        }
-    }
-}
-
-/// Where a level is looked up, and how.
-struct Place<'a> {
-    level: &'a Level,
-    /// Of a texel.
-    bytes: u32,
-    scaled: bool,
-    linear: bool,
-}
-
-/// The texels that lanes look at: bytes from the word that the level begins in, in the order of their weights; and how much those
-/// at the higher coordinate count, along each axis.
-struct Taps {
-    places: [Words; 4],
-    weights: [Floats; 2],
-}
-
-/// Finds them; whether all coordinates are near.
-struct FindTaps;
-
-impl Kernel<Taps, ([&Words; 2], &Words), Place<'_>, [Wrap; 2], bool> for FindTaps {
-    #[inline(always)]
-    fn run<F: Features>(
-        taps: &mut Taps,
-        (coord, take): &([&Words; 2], &Words),
-        place: &Place<'_>,
-        wrap: &[Wrap; 2],
-        _: u32,
-    ) -> bool {
-        let mut far = 0;
-        let mut texels = [[[0; LANES]; 2]; 2];
-        for axis in 0..2 {
-            let size = place.level.size[axis];
-            let scale = if place.scaled { 1.0 } else { size as f32 };
-            let half = if place.linear { 0.5 } else { 0.0 };
-            let [low, high] = &mut texels[axis];
-            for l in 0..LANES {
-                let base = f32::from_bits(coord[axis][l]) * scale - half;
-                let (whole, n) = floor(base);
-                let is_near = base.abs() < NEAR;
-                far |= u32::from(!is_near) & take[l];
-                low[l] = n;
-                high[l] = n.wrapping_add(1);
-                // Rounded half up to 256ths.
-                let units = (base - whole) * 256.0;
-                let (near, _) = nearest(units);
-                let up = if units - near == 0.5 { 1.0 } else { 0.0 };
-                taps.weights[axis][l] = (near + up) * (1.0 / 256.0);
-            }
-            for texels in &mut texels[axis][..if place.linear { 2 } else { 1 }] {
-                wrap_all(texels, size, wrap[axis]);
-            }
-        }
-        if far != 0 {
-            return false;
-        }
-        let slice = place.level.slice;
-        let odd = place.level.first as u32 & 3;
-        let [xs, ys] = &mut texels;
-        for (xs, ys) in xs.iter_mut().zip(ys.iter_mut()) {
-            for l in 0..LANES {
-                xs[l] = slice.column(xs[l].wrapping_mul(place.bytes)).wrapping_add(odd);
-                ys[l] = slice.line(ys[l]);
-            }
-        }
-        for (n, places) in taps.places.iter_mut().enumerate() {
-            let (xs, ys) = (&xs[n & 1], &ys[n >> 1]);
-            for l in 0..LANES {
-                places[l] = xs[l].wrapping_add(ys[l]);
-            }
-        }
-        true
-    }
-}
-
-/// The nearest integer, ties to even, as a float and as an integer. (Nothing is right for what is not near.)
-#[inline(always)]
-fn nearest(v: f32) -> (f32, u32) {
-    // The last bit of a number this large is 1: the addition rounds.
-    const LARGE: f32 = (3 << 22) as f32;
-    let large = v + LARGE;
-    (large - LARGE, large.to_bits().wrapping_sub(LARGE.to_bits()))
-}
-
-/// The integer at or below, of what is near.
-#[inline(always)]
-fn floor(v: f32) -> (f32, u32) {
-    let (whole, n) = nearest(v);
-    let above = whole > v;
-    (if above { whole - 1.0 } else { whole }, n.wrapping_sub(above.into()))
-}
-
-/// What [`super::coordinates::wrapped`] gives each coordinate.
-#[inline(always)]
-fn wrap_all(texels: &mut Words, size: u32, wrap: Wrap) {
-    let (size, last) = (size as i32, size as i32 - 1);
-    // The remainder by this period, as a mask or by division.
-    let remainders = |texels: &mut Words, period: i32| {
-        if period as u32 & (period as u32 - 1) == 0 {
-            texels.iter_mut().for_each(|v| *v &= period as u32 - 1);
-        } else {
-            for v in texels {
-                if *v >= period as u32 {
-                    *v = (*v as i32).rem_euclid(period) as u32;
-                }
-            }
-        }
-    };
-    match wrap {
-        Wrap::Repeat => remainders(texels, size),
-        Wrap::MirroredRepeat => {
-            remainders(texels, 2 * size);
-            texels.iter_mut().for_each(|v| *v = (*v as i32).min(2 * size - 1 - *v as i32) as u32);
-        }
-        Wrap::MirrorClampToEdge => {
-            let mirrored = |v: u32| (v as i32).max(!(v as i32));
-            texels.iter_mut().for_each(|v| *v = mirrored(*v).min(last) as u32);
-        }
-        _ => texels.iter_mut().for_each(|v| *v = (*v as i32).max(0).min(last) as u32),
-    }
-}
-
-/// The components of texels: those of one, or of four by their weights; of words, or of narrower ones. Which are wanted is a bit each.
-struct Filtered<const LINEAR: bool, const WORDS: bool>;
-
-impl<const LINEAR: bool, const WORDS: bool> Kernel<[LaneVec; 4], [Words; 4], Taps, [Component; 4], ()>
-    for Filtered<LINEAR, WORDS>
-{
-    #[inline(always)]
-    fn run<F: Features>(
-        found: &mut [LaneVec; 4],
-        texels: &[Words; 4],
-        taps: &Taps,
-        components: &[Component; 4],
-        wanted: u32,
-    ) {
-        let mut weights = [[0.0; LANES]; 4];
-        if LINEAR {
-            for (n, weights) in weights.iter_mut().enumerate() {
-                let [xs, ys] = &taps.weights;
-                for ((weight, x), y) in weights.iter_mut().zip(xs).zip(ys) {
-                    let x = if n & 1 != 0 { *x } else { 1.0 - x };
-                    let y = if n & 2 != 0 { *y } else { 1.0 - y };
-                    *weight = x * y;
-                }
-            }
-        }
-        for (c, found) in found.iter_mut().enumerate().filter(|(c, _)| wanted >> c & 1 != 0) {
-            let component = components[c];
-            let value = |n: usize, l: usize| match component {
-                Component::Byte(shift) => {
-                    let shift = if WORDS { shift } else { shift + taps.places[n][l] % 4 * 8 };
-                    (texels[n][l] >> shift & 0xff) as i32 as f32 / 255.0
-                }
-                Component::Same(v) => v,
-            };
-            for (l, found) in found.0.iter_mut().enumerate() {
-                *found = if LINEAR {
-                    // Weights are not negative: a texel that does not count adds zero.
-                    let mut sum = weights[0][l] * value(0, l);
-                    sum += weights[1][l] * value(1, l);
-                    sum += weights[2][l] * value(2, l);
-                    sum += weights[3][l] * value(3, l);
-                    sum.to_bits()
-                } else {
-                    value(0, l).to_bits()
-                };
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::coordinates;
-    use super::*;
-
-    #[test]
-    fn whole_parts_and_weights_of_near_coordinates_are_those_of_a_lane() {
-        let mut random = nvir_base::random::Random::new(6);
-        let near = |n: u32| n as f32 / 1024.0 - 100.0;
-        let any = (0..400_000).map(|_| f32::from_bits(random.word() as u32)).filter(|v| v.abs() < NEAR);
-        for v in any.chain((0..400_000).map(near)).chain([0.0, -0.0, -1e-20, NEAR - 0.01, 0.001_953_124_9]) {
-            let (whole, n) = floor(v);
-            assert_eq!((whole, i64::from(n as i32)), (v.floor(), coordinates::floor(v)), "{v}");
-            let units = (v - whole) * 256.0;
-            let (near, _) = nearest(units);
-            let weight = (near + if units - near == 0.5 { 1.0 } else { 0.0 }) / 256.0;
-            assert_eq!(weight, coordinates::weight(v), "{v}");
-        }
-    }
-
-    #[test]
-    fn coordinates_wrap_as_those_of_a_lane() {
-        for wrap in [Wrap::Repeat, Wrap::MirroredRepeat, Wrap::ClampToEdge, Wrap::MirrorClampToEdge] {
-            for size in [1, 2, 3, 4, 13] {
-                for first in (-64..64i32).step_by(LANES) {
-                    let mut all: Words = std::array::from_fn(|l| (first + l as i32) as u32);
-                    wrap_all(&mut all, size, wrap);
-                    for (at, found) in (first..).zip(all) {
-                        let wanted = coordinates::wrapped(at.into(), size.into(), wrap, false);
-                        assert_eq!(Some(i64::from(found)), wanted, "{at} of {size}, {wrap:?}");
-                    }
-                }
-            }
         }
     }
 }

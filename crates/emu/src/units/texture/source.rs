@@ -4,6 +4,7 @@ use crate::image::{Dim, Image, Level, Sampler};
 use crate::memory::Memory;
 use crate::texel::{self, Channels};
 use nvir_base::format::{Kind, Layout};
+use nvir_base::srgb;
 use nvir_hw::samples::SAMPLE_POSITIONS;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -34,17 +35,49 @@ pub trait Texels: Send + Sync + Debug {
     /// The channels of the texel at `at` of a block: bits of f32, or integers.
     fn decode(&self, block: [u32; 4], at: [u32; 2]) -> Channels;
 
-    /// Where the channels are, if those that there are are fractions of eight bits in one word; others are 0.
-    fn bytes_of_fractions(&self) -> Option<[Option<FractionByte>; 4]> {
+    /// How each channel is read, if all can be read by themselves.
+    fn channels(&self) -> Option<[Channel; 4]> {
         None
     }
 }
 
-/// A byte that is a fraction from 0 to 1.
+/// How a channel is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FractionByte {
-    /// Its lowest bit in the texel.
-    pub shift: u32,
+pub enum Channel {
+    /// From bits of the texel.
+    Field(Field),
+    /// The same for all texels: bits of f32, or an integer.
+    Same(u32),
+}
+
+/// Bits of a texel that lie in one word of it: 1 to 32, of floats 10, 11, 16 or 32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// The lowest bit.
+    pub low: u32,
+    /// How many there are.
+    pub bits: u32,
+    /// What they stand for.
+    pub kind: Kind,
+    /// Fractions are stored as sRGB.
+    pub srgb: bool,
+}
+
+impl Field {
+    /// The channel, of a texel in words.
+    pub fn of(self, texel: [u32; 4]) -> u32 {
+        self.decode(texel::field(texel, self.low, self.bits))
+    }
+
+    /// The channel, of the field's bits.
+    #[inline]
+    pub fn decode(self, stored: u32) -> u32 {
+        if self.srgb && self.bits == 8 {
+            return srgb::to_linear(stored as u8).to_bits();
+        }
+        let channel = texel::decode_channel(self.kind, self.bits, stored);
+        if self.srgb { srgb::fraction_to_linear(f32::from_bits(channel)).to_bits() } else { channel }
+    }
 }
 
 impl Texels for Layout {
@@ -60,14 +93,17 @@ impl Texels for Layout {
         texel::decode(*self, block)
     }
 
-    fn bytes_of_fractions(&self) -> Option<[Option<FractionByte>; 4]> {
-        let byte = |shift: u32| Some(FractionByte { shift });
-        match (self.kind, self.bits, self.bgra) {
-            (Kind::Unorm, [8, 8, 8, 8], false) => Some([byte(0), byte(8), byte(16), byte(24)]),
-            (Kind::Unorm, [8, 8, 8, 8], true) => Some([byte(16), byte(8), byte(0), byte(24)]),
-            // What is absent is not always zero.
-            _ => None,
+    fn channels(&self) -> Option<[Channel; 4]> {
+        let mut channels = texel::decode(*self, [0; 4]).map(Channel::Same);
+        let mut low = 0;
+        let there_are =
+            self.bits.iter().map(|&bits| u32::from(bits)).enumerate().filter(|&(_, bits)| bits != 0);
+        for (n, bits) in there_are {
+            let n = if self.bgra && n != 1 && n != 3 { 2 - n } else { n };
+            channels[n] = Channel::Field(Field { low, bits, kind: self.kind, srgb: false });
+            low += bits;
         }
+        Some(channels)
     }
 }
 

@@ -3,29 +3,18 @@
 
 use crate::image::compressed::Compressed;
 use nvir_base::format::Kind;
-use nvir_base::srgb;
-use nvir_emu::{Channels, FractionByte, Source, Texels, decode_channel};
+use nvir_emu::{Channel, Channels, Field, Source, Texels};
 use nvir_hw::format::texture::{Sizes, Type};
 use nvir_hw::tic::Tic;
 use std::sync::Arc;
 
 const ONE: u32 = 0x3f80_0000;
 
-/// A component: its lowest bit, how many bits it has, and how they are read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Field {
-    low: u32,
-    bits: u8,
-    kind: Kind,
-}
-
 /// Texels whose components are fields of some bits.
 #[derive(Clone, Debug)]
 struct Fields {
     bytes: u32,
     fields: [Option<Field>; 4],
-    /// Components that are stored as sRGB.
-    srgb: [bool; 4],
     integer: bool,
     depth: usize,
 }
@@ -56,31 +45,11 @@ impl Texels for Fields {
     }
 
     fn decode(&self, block: [u32; 4], _: [u32; 2]) -> Channels {
-        let mut out = [0; 4];
-        for ((out, field), srgb) in out.iter_mut().zip(&self.fields).zip(self.srgb) {
-            let Some(Field { low, bits, kind }) = *field else { continue };
-            let stored = nvir_emu::field(block, low, bits.into());
-            *out = match (kind, bits) {
-                (Kind::Unorm, 8) if srgb => srgb::to_linear(stored as u8).to_bits(),
-                _ => decode_channel(kind, bits.into(), stored),
-            };
-            if srgb && bits != 8 {
-                *out = srgb::fraction_to_linear(f32::from_bits(*out)).to_bits();
-            }
-        }
-        out
+        self.fields.map(|field| field.map_or(0, |f| f.of(block)))
     }
 
-    fn bytes_of_fractions(&self) -> Option<[Option<FractionByte>; 4]> {
-        let mut bytes = [None; 4];
-        for ((byte, field), srgb) in bytes.iter_mut().zip(&self.fields).zip(self.srgb) {
-            let Some(Field { low, bits, kind }) = *field else { continue };
-            if (bits, kind) != (8, Kind::Unorm) || low >= 32 || srgb {
-                return None;
-            }
-            *byte = Some(FractionByte { shift: low });
-        }
-        Some(bytes)
+    fn channels(&self) -> Option<[Channel; 4]> {
+        Some(self.fields.map(|field| field.map_or(Channel::Same(0), Channel::Field)))
     }
 }
 
@@ -181,7 +150,7 @@ pub(super) fn texels(
     let mut low = 0;
     for (i, &bits) in bits.iter().enumerate() {
         fields[i] = match Type::from_code(types[i]) {
-            Some(Type(kind)) => Some(Field { low, bits, kind }),
+            Some(Type(kind)) => Some(Field { low, bits: bits.into(), kind, srgb: false }),
             None if used(i, sources) => return Err(format!("component {i} has type {}", types[i])),
             None => None,
         };
@@ -202,8 +171,11 @@ pub(super) fn texels(
     let integer = (0..4).any(|n| used(n, sources) && integer(n));
     // Alpha is never sRGB, and with two components the second is alpha unless a colour comes from it.
     let colour = |n: usize| srgb && n < 3 && (n != 1 || bits.len() != 2 || used(1, &sources[..3]));
-    let unorm = |n: usize| matches!(fields[n], Some(Field { kind: Kind::Unorm, .. }));
-    let srgb = std::array::from_fn(|n| colour(n) && unorm(n));
+    for (n, field) in fields.iter_mut().enumerate() {
+        if let Some(f) = field {
+            f.srgb = colour(n) && f.kind == Kind::Unorm;
+        }
+    }
     let bytes = low.div_ceil(8);
-    Ok(Arc::new(Fields { bytes, fields, srgb, integer, depth }))
+    Ok(Arc::new(Fields { bytes, fields, integer, depth }))
 }
