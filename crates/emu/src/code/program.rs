@@ -92,8 +92,14 @@ impl Code {
         let mut code =
             Code { chip, segments: all, step, decoded, insts, steps, gprs, primary, pool, attached };
         blocks::mark_leaders(&mut code);
-        code.steps = steps::steps(&code.insts, code.segment_starts(), code.step(), |pc| code.index(pc));
+        code.steps = code.steps_of(&code.insts);
         code
+    }
+
+    /// Steps through instructions that stand for [`Code::insts`].
+    pub(crate) fn steps_of(&self, insts: &[Inst]) -> Vec<Step> {
+        let (index, address) = (|pc| self.index(pc), |at| self.address(at));
+        steps::steps(insts, self.segment_starts(), self.step(), index, address)
     }
 
     /// Where the instruction at a code address is among [`Code::instructions`].
