@@ -162,6 +162,8 @@ pub(crate) enum Rows {
     Push(Wait, u32),
     /// Lanes wait at the nearest entry.
     Wait(Wait),
+    /// Lanes end.
+    Exit,
     Lane {
         forms: Forms,
         dst: u8,
@@ -242,6 +244,7 @@ impl Rows {
             Micro::Flow(Flow::Pcnt(pc)) => Rows::Push(Wait::Pcnt, *pc),
             Micro::Flow(Flow::Brk(ALWAYS)) => Rows::Wait(Wait::Pbk),
             Micro::Flow(Flow::Cont(ALWAYS)) => Rows::Wait(Wait::Pcnt),
+            Micro::Flow(Flow::Exit(ALWAYS)) => Rows::Exit,
             _ => Rows::Unit,
         };
         found.unwrap_or(other)

@@ -18,6 +18,8 @@ pub(crate) struct Step {
     pub bytes: u8,
     /// The instructions that it is.
     pub count: u8,
+    /// A basic block begins here.
+    pub leader: bool,
     /// What is behind it.
     pub then: Then,
     /// Where that is, in [`Code::insts`](super::program::Code::insts).
@@ -60,6 +62,8 @@ pub(crate) enum Then {
     Leader,
     /// Nothing: the code ends.
     Nothing,
+    /// What the warp says. No step does.
+    Elsewhere,
 }
 
 /// A branch whose condition is its guard.
@@ -109,6 +113,7 @@ pub(super) fn steps(
             whole: inst.guard == PSrc::TRUE && inst.quad == 15,
             bytes: inst.bytes,
             count: u8::from(!matches!(inst.micro, Micro::Sched)),
+            leader: inst.leader,
             then,
             next: next as u32,
             pc: address(at),

@@ -32,7 +32,9 @@ pub enum Yield {
 /// Runs a warp until it waits or is done, or until the block has executed `until` instructions and a basic block begins. A fault is
 /// at [`Warp::at`].
 pub fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
-    let watched = cx.env.checks.init || cx.env.profile || cx.trace.is_some();
+    if !(cx.env.checks.init || cx.env.profile || cx.trace.is_some()) {
+        return walk::walk(cx, w, until);
+    }
     let code = &cx.env.bound.launch.program.code;
     let insts = &cx.env.bound.insts[..];
     loop {
@@ -41,8 +43,7 @@ pub fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
         if insts[at].leader && cx.block.steps >= until {
             return Ok(Yield::Slice);
         }
-        let ended = if watched { block(cx, w, at)? } else { walk::walk(cx, w, at, until)? };
-        if let Some(end) = ended {
+        if let Some(end) = block(cx, w, at)? {
             return Ok(end);
         }
     }
@@ -301,6 +302,9 @@ fn unit(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Tr
         Micro::Store { space, width, src, addr } if cx.env.stage.is_none() => {
             memory::store(cx, w, mask, (*space, *width), *src, addr)
         }
+        Micro::Bar { mode, id, count, pred, dst, pdst } => {
+            cx.barrier(w, mask, *mode, (*id, *count), *pred, (*dst, *pdst))
+        }
         _ => dispatch(cx, w, inst, mask),
     };
     match done {
@@ -385,9 +389,6 @@ fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<()
                 cx.env.processor.merge(mask, &row.0, &mut w.regs[*dst as usize].0);
             }
             Ok(())
-        }
-        Micro::Bar { mode, id, count, pred, dst, pdst } => {
-            cx.barrier(w, mask, *mode, (*id, *count), *pred, (*dst, *pdst))
         }
         Micro::Flow(f) => flow::execute(cx, w, *f, mask),
         Micro::Trap => Err(Trap::new(FaultKind::Trap, lane, "BPT.TRAP")),

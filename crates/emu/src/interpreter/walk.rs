@@ -1,35 +1,33 @@
 //! The inner loop: through steps, for as long as nothing needs a closer look. It is compiled for what the processor has.
 
-use super::{Yield, act, after_block, lanes_of, pure, unit};
+use super::{Yield, act, bad_pc, lanes_of, others, pure, unit};
 use crate::code::micro::{CarryIn, Inst};
 use crate::code::rows::{Rows, SumOp};
 use crate::code::steps::{Step, Then};
 use crate::cx::Cx;
 use crate::state::lanes::{LaneVec, Mask, Scratch};
 use crate::state::stack::Wait;
-use crate::state::warp::{Side, Warp};
+use crate::state::warp::{Side, State, Warp};
 use crate::trap::Trap;
 use nvir_simd::{Features, Kernel};
 
-/// Where nothing watches: executes from the instruction at `at` on, as [`super::run`] does, or until control comes to where no
-/// instruction is.
+/// What [`super::run`] does where nothing watches.
 #[inline]
-pub(super) fn walk(cx: &mut Cx<'_>, w: &mut Warp, at: usize, until: u64) -> Result<Option<Yield>, Trap> {
+pub(super) fn walk(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
     let compiled = cx.env.processor.compiled::<Walk, _, _, _, _, _>();
-    compiled(&mut Walker { cx, w, at, until }, &(), &(), &(), 0)
+    compiled(&mut Walker { cx, w, until }, &(), &(), &(), 0)
 }
 
 /// What a walk is told.
 struct Walker<'w, 'a> {
     cx: &'w mut Cx<'a>,
     w: &'w mut Warp,
-    at: usize,
     until: u64,
 }
 
 struct Walk;
 
-impl<'w, 'a> Kernel<Walker<'w, 'a>, (), (), (), Result<Option<Yield>, Trap>> for Walk {
+impl<'w, 'a> Kernel<Walker<'w, 'a>, (), (), (), Result<Yield, Trap>> for Walk {
     #[inline(always)]
     fn run<F: Features>(
         walker: &mut Walker<'w, 'a>,
@@ -37,23 +35,39 @@ impl<'w, 'a> Kernel<Walker<'w, 'a>, (), (), (), Result<Option<Yield>, Trap>> for
         _: &(),
         _: &(),
         _: u32,
-    ) -> Result<Option<Yield>, Trap> {
-        steps(walker.cx, walker.w, walker.at, walker.until)
+    ) -> Result<Yield, Trap> {
+        steps(walker.cx, walker.w, walker.until)
     }
 }
 
 #[inline(always)]
-fn steps(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize, until: u64) -> Result<Option<Yield>, Trap> {
+fn steps(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
     let bound = cx.env.bound;
     let code = &bound.launch.program.code;
     let (pool, steps, insts) = (&bound.pool[..], &bound.steps[..], &bound.insts[..]);
     let (before, left) = (cx.block.steps, until.saturating_sub(cx.block.steps));
     let (mut executed, mut threads) = (0, 0);
     let mut active = w.active;
+    // Where control goes on is what the warp says, until steps do.
+    let (mut at, mut then) = (0, Then::Elsewhere);
     let ended = loop {
+        if then != Then::Same {
+            if then == Then::Elsewhere {
+                let Some(found) = code.index(w.pc) else {
+                    w.at = w.pc;
+                    break Err(bad_pc(w, code.alignment()));
+                };
+                at = found;
+            }
+            if executed >= left && steps[at].leader {
+                w.pc = steps[at].pc;
+                w.at = w.pc;
+                break Ok(Yield::Slice);
+            }
+        }
         let mut step = &steps[at];
         let mut here = at;
-        let then = if step.run.steps != 0 {
+        then = if step.run.steps != 0 {
             let mut rest = step.run.steps;
             executed += u64::from(step.run.instructions);
             threads += u64::from(active.count_ones()) * u64::from(step.run.whole);
@@ -77,7 +91,7 @@ fn steps(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize, until: u64) -> Result<Opt
             let mask = if step.whole { active } else { lanes_of(w, step.guard, step.quad) };
             executed += u64::from(step.count);
             threads += u64::from(mask.count_ones()) * u64::from(step.count);
-            let mut then = step.then;
+            let (mut then, mut waits) = (step.then, false);
             let done = match &step.rows {
                 Rows::Nothing => true,
                 Rows::Other => false,
@@ -88,64 +102,52 @@ fn steps(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize, until: u64) -> Result<Opt
                 }
                 Rows::Push(wait, to) => w.pushed(*wait, active, *to),
                 Rows::Wait(wait) => w.waits(*wait, mask),
+                Rows::Exit if cx.env.stage.is_none() => {
+                    w.exit(mask);
+                    true
+                }
                 _ => false,
             };
             if !done {
                 w.at = step.pc;
                 w.pc = step.pc.wrapping_add(step.bytes.into());
                 cx.block.steps = before + executed;
-                cx.block.thread_steps += threads;
-                threads = 0;
                 let inst = &insts[here];
                 let done = match step.rows {
-                    Rows::Unit => unit(cx, w, inst, mask),
+                    Rows::Unit | Rows::Exit => unit(cx, w, inst, mask),
                     _ => act(cx, w, inst, mask),
                 };
-                if done.is_err() {
+                if let Err(trap) = done {
                     w.pc = w.at;
-                    return done.map(|()| None);
+                    break Err(trap);
                 }
                 if inst.ends_block() {
-                    if let Some(ended) = after_block(cx, w)? {
-                        return Ok(Some(ended));
-                    }
-                    let Some(to) = code.index(w.pc) else { return Ok(None) };
-                    (at, then) = (to, behind(&insts[to]));
+                    waits = cx.block.warp_states[w.index as usize] != State::Ready;
+                    then = Then::Elsewhere;
                 }
-            } else if w.active == 0 {
+            }
+            if w.active == 0 {
                 w.at = step.pc;
-                // If none of the others runs now, the warp is done, or at fault.
-                if w.unwind().is_err() || w.active == 0 {
-                    break None;
+                match others(cx, w) {
+                    Ok(false) => then = Then::Elsewhere,
+                    Ok(true) => break Ok(Yield::Done),
+                    Err(trap) => break Err(trap),
                 }
-                let Some(to) = code.index(w.pc) else { break None };
-                (at, then) = (to, behind(&insts[to]));
+            }
+            if waits {
+                break Ok(Yield::Wait);
             }
             active = w.active;
             then
         };
-        match then {
-            Then::Same => {}
-            Then::Leader if executed < left => {}
-            Then::Leader => {
-                w.pc = steps[at].pc;
-                break Some(Yield::Slice);
-            }
-            Then::Nothing => {
-                w.pc = step.pc.wrapping_add(((at - here) as u32) << code.step());
-                break None;
-            }
+        if then == Then::Nothing {
+            w.pc = step.pc.wrapping_add(((at - here) as u32) << code.step());
+            then = Then::Elsewhere;
         }
     };
     cx.block.steps = before + executed;
     cx.block.thread_steps += threads;
-    if w.active == 0 { after_block(cx, w) } else { Ok(ended) }
-}
-
-/// What is behind an instruction from which control goes to this one.
-#[inline(always)]
-fn behind(to: &Inst) -> Then {
-    if to.leader { Then::Leader } else { Then::Same }
+    ended
 }
 
 /// A branch that some of the running lanes take, which run first: whether the others have found room to wait.
@@ -179,10 +181,26 @@ fn compute(w: &mut Warp, pool: &[LaneVec], scratch: &mut Scratch, (step, inst): 
             w.set_pred(dst[1], mask, bop.of(!hit, with));
             w.set_pred(dst[0], mask, bop.of(hit, with));
         }
+        rows => {
+            scratch.take(mask);
+            compute_other(w, pool, scratch, (rows, inst), mask);
+        }
+    }
+}
+
+/// The same of less frequent ones. Apart, so that two tests find the others, and not a table of jumps.
+#[inline(never)]
+fn compute_other(
+    w: &mut Warp,
+    pool: &[LaneVec],
+    scratch: &mut Scratch,
+    (rows, inst): (&Rows, &Inst),
+    mask: Mask,
+) {
+    match rows {
         Rows::Sum(op) => sum(w, pool, scratch, op, mask),
         Rows::LongSum(op) => {
-            let take = if mask == Mask::MAX { &LaneVec::ALL } else { scratch.take(mask) };
-            let cc = (op.sums)(&mut w.regs, pool, &op.of, take, mask);
+            let cc = (op.sums)(&mut w.regs, pool, &op.of, scratch.take(mask), mask);
             if op.flags {
                 w.cc.blend(mask, cc);
             }
@@ -193,7 +211,6 @@ fn compute(w: &mut Warp, pool: &[LaneVec], scratch: &mut Scratch, (step, inst): 
     }
 }
 
-#[inline(always)]
 fn sum(w: &mut Warp, pool: &[LaneVec], scratch: &mut Scratch, op: &SumOp, mask: Mask) {
     let carries = match op.carry {
         CarryIn::Zero => 0,
