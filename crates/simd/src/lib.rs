@@ -250,10 +250,14 @@ struct Merge;
 impl Kernel<[u32; 32], [u32; 32], (), (), ()> for Merge {
     #[inline(always)]
     fn run<F: Features>(to: &mut [u32; 32], from: &[u32; 32], _: &(), _: &(), mask: u32) {
-        *to = std::array::from_fn(|i| {
-            let take = 0u32.wrapping_sub(mask >> i & 1);
-            from[i] & take | to[i] & !take
-        });
+        if mask == u32::MAX {
+            *to = *from;
+            return;
+        }
+        let take = std::array::from_fn(|i| 0u32.wrapping_sub(mask >> i & 1));
+        // The compiler is not to see that it could use masked stores, from which the processor cannot forward either.
+        let take: [u32; 32] = std::hint::black_box(take);
+        *to = std::array::from_fn(|i| from[i] & take[i] | to[i] & !take[i]);
     }
 }
 

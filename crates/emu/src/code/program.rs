@@ -42,6 +42,8 @@ pub struct Code {
     pub(crate) steps: Vec<Step>,
     /// One above the highest register that any of them names.
     pub(crate) gprs: usize,
+    /// Whether any of them is a barrier.
+    pub(crate) has_barriers: bool,
     /// How many of them are in the primary segment, and its address.
     pub(crate) primary: (usize, u32),
     pub(crate) pool: Pool,
@@ -88,9 +90,21 @@ impl Code {
         }
         let primary = (all.get(1).map_or(insts.len(), |s| s.first), all.first().map_or(0, |s| s.start));
         let (steps, gprs) = (Vec::new(), insts.iter().map(Inst::gprs).max().unwrap_or(0) as usize);
+        let has_barriers = insts.iter().any(|i| matches!(i.micro, Micro::Bar { .. }));
         let attached = Attached::default();
-        let mut code =
-            Code { chip, segments: all, step, decoded, insts, steps, gprs, primary, pool, attached };
+        let mut code = Code {
+            chip,
+            segments: all,
+            step,
+            decoded,
+            insts,
+            steps,
+            gprs,
+            has_barriers,
+            primary,
+            pool,
+            attached,
+        };
         blocks::mark_leaders(&mut code);
         code.steps = code.steps_of(&code.insts);
         code

@@ -12,6 +12,7 @@ use super::steps::{ALWAYS, Branch};
 use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, Src};
 use crate::state::stack::Wait;
 use crate::state::warp::Cc;
+use crate::units::special::is_of_kernels;
 use nvir_simd::{Compiled, Features, Kernel, Processor};
 
 /// What is added, beside a carry: `a` shifted to the left and `b`, each its complement where `flip` says so.
@@ -164,6 +165,8 @@ pub(crate) enum Rows {
     Wait(Wait),
     /// Lanes end.
     Exit,
+    /// A register that says which thread this is, or how many there are.
+    Special { dst: u8, reg: u8 },
     Lane {
         forms: Forms,
         dst: u8,
@@ -245,6 +248,9 @@ impl Rows {
             Micro::Flow(Flow::Brk(ALWAYS)) => Rows::Wait(Wait::Pbk),
             Micro::Flow(Flow::Cont(ALWAYS)) => Rows::Wait(Wait::Pcnt),
             Micro::Flow(Flow::Exit(ALWAYS)) => Rows::Exit,
+            Micro::S2r { dst, reg } if *dst != NULL && is_of_kernels(*reg) => {
+                Rows::Special { dst: *dst, reg: *reg }
+            }
             _ => Rows::Unit,
         };
         found.unwrap_or(other)

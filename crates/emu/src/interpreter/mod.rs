@@ -175,24 +175,21 @@ pub fn execute_row(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> bool {
 /// Whether a warp goes on behind a transfer of control: its lanes may all wait or have ended.
 #[inline]
 pub fn after_block(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
-    if w.active == 0 && others(cx, w)? {
-        return Ok(Some(Yield::Done));
+    if !w.resumes() {
+        return none_runs(cx, w).map(Some);
     }
     let waits = cx.block.warp_states[w.index as usize] != WarpState::Ready;
     Ok(waits.then_some(Yield::Wait))
 }
 
-/// Lanes that wait run where none does. If there are none, the warp is done.
-fn others(cx: &mut Cx<'_>, w: &mut Warp) -> Result<bool, Trap> {
+/// No lane of a warp runs, and none waits where it could resume: the warp is done, or at fault.
+fn none_runs(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Yield, Trap> {
     w.unwind()?;
-    let done = w.state == WarpState::Done;
-    if done {
-        cx.settle_reads(w)?;
-        cx.block.warp_states[w.index as usize] = WarpState::Done;
-        cx.block.warps_left -= 1;
-        cx.warp_exits();
-    }
-    Ok(done)
+    cx.settle_reads(w)?;
+    cx.block.warp_states[w.index as usize] = WarpState::Done;
+    cx.block.warps_left -= 1;
+    cx.warp_exits();
+    Ok(Yield::Done)
 }
 
 /// Executes the micro-op at [`Warp::at`]. If it faults, the warp is as it was before.

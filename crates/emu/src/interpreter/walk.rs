@@ -1,6 +1,6 @@
 //! The inner loop: through steps, for as long as nothing needs a closer look. It is compiled for what the processor has.
 
-use super::{Yield, act, bad_pc, lanes_of, others, pure, unit};
+use super::{Yield, act, bad_pc, lanes_of, none_runs, pure, unit};
 use crate::code::micro::{CarryIn, Inst};
 use crate::code::rows::{Rows, SumOp};
 use crate::code::steps::{Step, Then};
@@ -9,6 +9,7 @@ use crate::state::lanes::{LaneVec, Mask, Scratch};
 use crate::state::stack::Wait;
 use crate::state::warp::{Side, State, Warp};
 use crate::trap::Trap;
+use crate::units::special::kernel_row;
 use nvir_simd::{Features, Kernel};
 
 /// What [`super::run`] does where nothing watches.
@@ -102,6 +103,10 @@ fn steps(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
                 }
                 Rows::Push(wait, to) => w.pushed(*wait, active, *to),
                 Rows::Wait(wait) => w.waits(*wait, mask),
+                Rows::Special { dst, reg } if cx.env.stage.is_none() => {
+                    kernel_row(cx, w, mask, *dst, *reg);
+                    true
+                }
                 Rows::Exit if cx.env.stage.is_none() => {
                     w.exit(mask);
                     true
@@ -114,7 +119,7 @@ fn steps(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
                 cx.block.steps = before + executed;
                 let inst = &insts[here];
                 let done = match step.rows {
-                    Rows::Unit | Rows::Exit => unit(cx, w, inst, mask),
+                    Rows::Unit | Rows::Exit | Rows::Special { .. } => unit(cx, w, inst, mask),
                     _ => act(cx, w, inst, mask),
                 };
                 if let Err(trap) = done {
@@ -127,12 +132,12 @@ fn steps(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
                 }
             }
             if w.active == 0 {
-                w.at = step.pc;
-                match others(cx, w) {
-                    Ok(false) => then = Then::Elsewhere,
-                    Ok(true) => break Ok(Yield::Done),
-                    Err(trap) => break Err(trap),
+                then = Then::Elsewhere;
+                if !w.resumes() {
+                    (w.at, w.pc) = (step.pc, step.pc.wrapping_add(step.bytes.into()));
+                    break none_runs(cx, w);
                 }
+                w.at = step.pc;
             }
             if waits {
                 break Ok(Yield::Wait);

@@ -335,22 +335,26 @@ impl Warp {
 
     /// Makes threads run again if none does; a warp without any is done.
     pub(crate) fn unwind(&mut self) -> Result<(), StackError> {
+        if self.resumes() {
+            return Ok(());
+        }
+        if self.live != 0 {
+            return Err((FaultKind::Stack, "threads wait, but the divergence stack is empty".to_string()));
+        }
+        self.state = State::Done;
+        Ok(())
+    }
+
+    /// Makes threads run again if none does, and some wait at entries of the stack: whether any runs.
+    #[inline]
+    pub(crate) fn resumes(&mut self) -> bool {
         while self.active == 0 {
-            let Some(top) = self.stack.pop() else {
-                if self.live != 0 {
-                    return Err((
-                        FaultKind::Stack,
-                        "threads wait, but the divergence stack is empty".to_string(),
-                    ));
-                }
-                self.state = State::Done;
-                return Ok(());
-            };
+            let Some(top) = self.stack.pop() else { return false };
             let below = self.stack.iter().fold(0, |m, e| m | e.waiting);
             self.active = top.mask & self.live & !below;
             self.pc = top.pc;
         }
-        Ok(())
+        true
     }
 
     /// Branches: `taken` of the running threads go to `target`. Where the others go on, one side waits: on a card the
