@@ -166,7 +166,10 @@ pub(crate) enum Rows {
     /// Lanes end.
     Exit,
     /// A register that says which thread this is, or how many there are.
-    Special { dst: u8, reg: u8 },
+    Special {
+        dst: u8,
+        reg: u8,
+    },
     Lane {
         forms: Forms,
         dst: u8,
@@ -299,6 +302,49 @@ mod tests {
                     assert_eq!(regs[r].0[l], if written { s } else { before[r].0[l] }, "R{r}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn joined_sums_are_those_of_their_halves() {
+        let mut seed = 47;
+        for (processor, round) in Processor::all().into_iter().flat_map(|p| (0..400).map(move |n| (p, n))) {
+            let before: [LaneVec; 4] = std::array::from_fn(|_| row(&mut seed));
+            let pool = [row(&mut seed)];
+            // The second may read or replace what the first writes, and the first be for its carry only.
+            let reg = |n: usize| Src::row([0, 1, 2, POOL][n % 4]);
+            let sum = |n: usize, carry, cc| {
+                let mut inst = Inst::new(Micro::Sum {
+                    dst: [0, 1, 2, NULL][n / 16 % 4],
+                    src: [reg(n), reg(n / 4)],
+                    inv: [n & 1 != 0, n & 2 != 0],
+                    carry,
+                    sat: false,
+                    shift: (n % 5) as u8,
+                });
+                inst.cc = cc;
+                match Rows::new(&inst, processor) {
+                    Rows::Sum(op) => op,
+                    other => panic!("{other:?}"),
+                }
+            };
+            let low = sum(seed as usize >> 5, [CarryIn::Zero, CarryIn::One][round % 2], true);
+            let high = sum(seed as usize >> 13, CarryIn::Flag, false);
+            let mask = if round % 7 < 3 { Mask::MAX } else { seed >> 3 };
+            let take = LaneVec::expand(mask);
+            let mut apart = before;
+            let carries = if low.carry == CarryIn::One { Mask::MAX } else { 0 };
+            let cc = (low.partial)(&mut apart, &pool, &low.of, &take, carries);
+            (high.partial)(&mut apart, &pool, &high.of, &take, cc.carry);
+            for flags in [false, true] {
+                let joined = LongSumOp::new(&low, &high, flags, processor).expect("such sums");
+                let mut regs = before;
+                let left = (joined.sums)(&mut regs, &pool, &joined.of, &take, mask);
+                assert_eq!(regs, apart, "{low:?} {high:?} of lanes {mask:#x}");
+                assert_eq!(left, if flags { cc } else { Cc::default() });
+            }
+            assert!(LongSumOp::new(&low, &low, true, processor).is_none());
+            assert!(LongSumOp::new(&high, &high, true, processor).is_none());
         }
     }
 }

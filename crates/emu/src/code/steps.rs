@@ -178,3 +178,61 @@ fn branch(inst: &Inst, index: impl Fn(u32) -> Option<usize>) -> Option<Branch> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Program;
+    use nvir_base::Chip;
+    use nvir_isa as isa;
+
+    fn steps(lines: &[&str]) -> Vec<Step> {
+        let encode = |(n, line): (usize, &&str)| {
+            let m = isa::text::parse(Chip::Gf100, line, 8 * n as u32, &|_| None).expect(line);
+            isa::encode(Chip::Gf100, &m, 8 * n as u32).expect(line)
+        };
+        let words: Vec<u64> = lines.iter().enumerate().map(encode).collect();
+        Program::new(Chip::Gf100, &words).code.steps.clone()
+    }
+
+    #[test]
+    fn runs_end_where_more_than_registers_is_concerned() {
+        let all = steps(&[
+            "MOV R0, R1",
+            "@P0 MOV R1, R2",
+            "ISETP.EQ.AND P0, PT, R0, R1, PT",
+            "LDS R0, [R1]",
+            "MOV R0, R1",
+            "@P0 BRA 0x20",
+            "MOV R0, R1",
+            "EXIT",
+        ]);
+        let runs: Vec<_> = all.iter().map(|s| (s.run.steps, s.run.instructions, s.run.whole)).collect();
+        let none = (0, 0, 0);
+        assert_eq!(runs, [(3, 3, 2), (2, 2, 1), (1, 1, 1), none, (1, 1, 1), none, (1, 1, 1), none]);
+    }
+
+    #[test]
+    fn sums_are_joined_with_their_flags_if_somebody_may_see_these() {
+        let joined = |lines: &[&str]| match &steps(lines)[0] {
+            Step { rows: Rows::LongSum(sum), count: 2, next: 2, .. } => Some(sum.flags),
+            _ => None,
+        };
+        let sum = ["IADD R0.CC, R0, R2", "IADD.X R1, R1, R3"];
+        let then = |more: &[&str]| joined(&[&sum, more].concat());
+        // They are replaced, before anything could be at fault.
+        assert_eq!(then(&["MOV R4, R5", "IADD R0.CC, R0, R2", "EXIT"]), Some(false));
+        assert_eq!(then(&["@P0 MOV R4, R5", "IADD R0.CC, R0, R2", "IADD.X R1, R1, R3", "EXIT"]), Some(false));
+        // Or not, or not all of them.
+        assert_eq!(then(&["EXIT"]), Some(true));
+        assert_eq!(then(&["IADD.X R4, R4, R5", "IADD R0.CC, R0, R2", "EXIT"]), Some(true));
+        assert_eq!(then(&["@P0 IADD R0.CC, R0, R2", "EXIT"]), Some(true));
+        assert_eq!(then(&["LDS R4, [R5]", "IADD R0.CC, R0, R2", "EXIT"]), Some(true));
+        assert_eq!(then(&["BRA 0x18", "IADD R0.CC, R0, R2", "EXIT"]), Some(true));
+        // Both are for the same lanes, and nothing is between them.
+        assert_eq!(joined(&["@P0 IADD R0.CC, R0, R2", "@P0 IADD.X R1, R1, R3", "EXIT"]), Some(true));
+        assert_eq!(joined(&["@P0 IADD R0.CC, R0, R2", "IADD.X R1, R1, R3", "EXIT"]), None);
+        assert_eq!(joined(&["IADD R0.CC, R0, R2", "MOV R4, R5", "IADD.X R1, R1, R3", "EXIT"]), None);
+        assert_eq!(joined(&["IADD R0.CC, R0, R2", "IADD.X R1.CC, R1, R3", "EXIT"]), None);
+    }
+}

@@ -246,6 +246,50 @@ mod tests {
         }
     }
 
+    /// Sums of 64 bits whose flags are read, replaced or left, for all lanes and for some; then stores of what the flags were.
+    const SUMS: [&str; 30] = [
+        "S2R R0, SR_TID.X",
+        "S2R R1, SR_CTAID.X",
+        "IMUL R1, R1, 0x32",
+        "IADD R1, R0, R1",
+        "IADD R2, R1, -0x10",
+        "MOV R3, RZ",
+        "SSY 0xb0",
+        "IADD R2.CC, R2, 0x8",
+        "IADD.X R3, R3, RZ",
+        "IADD R2.CC, R2, R0",
+        "IADD.X R3, R3, -0x1",
+        "P2R R6, PR, RZ, 0x7f",
+        "ISETP.LT.AND P0, PT, R0, 0x15, PT",
+        "@P0 IADD R4.CC, R2, R3",
+        "@P0 IADD.X R5, R3, R1",
+        "@!P0 BRA 0x90",
+        "ISUB R4.CC, R2, R1",
+        "NOP.S",
+        "IADD R4.CC, R4, -0x4",
+        "IADD.X R3, R5, R2",
+        "IADD.X R5, R3, R2",
+        "NOP.S",
+        "IADD.X R7, R6, R5",
+        "LOP.XOR R2, R4, R3",
+        "IADD R2, R2, R7",
+        "MOV R4, c[0x0][0x0]",
+        "MOV R5, c[0x0][0x4]",
+        "ISCADD R4, R1, R4, 0x2",
+        "ST.E [R4], R2",
+        "EXIT",
+    ];
+
+    #[test]
+    fn sums_of_64_bits_are_those_of_single_steps() {
+        let single = execute(&SUMS, Some(&SingleSteps));
+        assert!(single.0.is_ok(), "{:?}", single.0);
+        let lockstep = Lockstep::new(&SingleSteps, &Interpreter);
+        for engine in [&Interpreter as &dyn Engine, &lockstep] {
+            assert_eq!(execute(&SUMS, Some(engine)), single, "{engine:?}");
+        }
+    }
+
     #[test]
     fn an_engine_that_is_wrong_is_found_at_the_first_block() {
         for pair in [[&Fake::Wrong as &dyn Engine, &Interpreter], [&Interpreter, &Fake::Wrong]] {

@@ -30,13 +30,7 @@ struct Walk;
 
 impl<'w, 'a> Kernel<Walker<'w, 'a>, (), (), (), Result<Yield, Trap>> for Walk {
     #[inline(always)]
-    fn run<F: Features>(
-        walker: &mut Walker<'w, 'a>,
-        _: &(),
-        _: &(),
-        _: &(),
-        _: u32,
-    ) -> Result<Yield, Trap> {
+    fn run<F: Features>(walker: &mut Walker<'w, 'a>, _: &(), _: &(), _: &(), _: u32) -> Result<Yield, Trap> {
         steps(walker.cx, walker.w, walker.until)
     }
 }
