@@ -13,8 +13,7 @@ use crate::trap::Trap;
 use std::sync::Arc;
 
 /// Executes each basic block by two engines from the same state, and compares the warp, what the block shares and memory. Where they
-/// differ the run ends with [`FaultKind::Defect`]. It copies all memory for each block
-/// of a program that stores: it is for tests.
+/// differ the run ends with [`FaultKind::Defect`]. It copies all memory for each basic block that stores: it is for tests.
 #[derive(Debug)]
 pub struct Lockstep<'a> {
     first: &'a dyn Engine,
@@ -49,14 +48,26 @@ struct Both {
 struct Everything {
     warp: Warp,
     block: BlockState,
-    /// Of programs that store.
+    /// Of code that stores.
     memory: Option<Snapshot>,
 }
 
+/// Whether the basic block that a warp is at may change global memory.
+fn stores(cx: &Cx<'_>, w: &Warp) -> bool {
+    let (code, insts) = (cx.code(), &cx.env.bound.insts[..]);
+    let mut at = code.index(w.pc);
+    while let Some(inst) = at.and_then(|at| insts.get(at)) {
+        if inst.writes_memory() {
+            return true;
+        }
+        at = at.map(|at| code.next(at)).filter(|&next| insts.get(next).is_some_and(|next| !next.leader));
+    }
+    false
+}
+
 impl Everything {
-    fn take(cx: &Cx<'_>, w: &Warp) -> Everything {
-        let bound = cx.env.bound;
-        let memory = bound.launch.program.writes_memory().then(|| Snapshot::take(bound.memory));
+    fn take(cx: &Cx<'_>, w: &Warp, stores: bool) -> Everything {
+        let memory = stores.then(|| Snapshot::take(cx.env.bound.memory));
         Everything { warp: w.clone(), block: cx.block.clone(), memory }
     }
 
@@ -104,14 +115,15 @@ impl Exec for Both {
     fn run(&self, cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
         loop {
             let pc = w.pc;
-            let before = Everything::take(cx, w);
+            let stores = stores(cx, w);
+            let before = Everything::take(cx, w, stores);
             // A block at least.
             let next = (cx.block.steps + 1).min(until);
             let first_ended = run(self.first.as_deref(), cx, &mut Turns::one(w, next));
-            let first = Everything::take(cx, w);
+            let first = Everything::take(cx, w, stores);
             before.restore(cx, w);
             let ended = run(self.second.as_deref(), cx, &mut Turns::one(w, next));
-            let what = match first.difference(&Everything::take(cx, w)) {
+            let what = match first.difference(&Everything::take(cx, w, stores)) {
                 None if first_ended == ended => None,
                 None => Some(format!("one ends with {first_ended:?}, the other with {ended:?}")),
                 what => what,
@@ -161,10 +173,10 @@ mod tests {
                     ended
                 }
                 Fake::Checks => loop {
-                    let before = Everything::take(cx, w);
+                    let before = Everything::take(cx, w, true);
                     match interpreter::step(cx, w) {
                         Err(trap) => {
-                            let mut after = Everything::take(cx, w);
+                            let mut after = Everything::take(cx, w, true);
                             // The instruction at fault has been counted.
                             after.block.steps = before.block.steps;
                             after.block.thread_steps = before.block.thread_steps;
