@@ -1,6 +1,7 @@
 //! Two engines held against each other, basic block by basic block.
 
 use super::{Engine, Exec, Turns, run};
+use crate::code::micro::{Flow, Micro};
 use crate::code::program::Code;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
@@ -52,15 +53,18 @@ struct Everything {
     memory: Option<Snapshot>,
 }
 
-/// Whether the basic block that a warp is at may change global memory.
+/// Whether the code up to where the next basic block begins, behind the instruction that a warp comes to, may change global memory.
 fn stores(cx: &Cx<'_>, w: &Warp) -> bool {
     let (code, insts) = (cx.code(), &cx.env.bound.insts[..]);
     let mut at = code.index(w.pc);
+    let mut executes = false;
     while let Some(inst) = at.and_then(|at| insts.get(at)) {
-        if inst.writes_memory() {
+        // A computed jump may lead into the middle of a basic block.
+        if inst.writes_memory() || matches!(inst.micro, Micro::Flow(Flow::Brx { .. })) {
             return true;
         }
-        at = at.map(|at| code.next(at)).filter(|&next| insts.get(next).is_some_and(|next| !next.leader));
+        executes |= !matches!(inst.micro, Micro::Sched);
+        at = at.map(|at| code.next(at)).filter(|&at| !executes || insts.get(at).is_some_and(|i| !i.leader));
     }
     false
 }
@@ -299,6 +303,28 @@ mod tests {
         let lockstep = Lockstep::new(&SingleSteps, &Interpreter);
         for engine in [&Interpreter as &dyn Engine, &lockstep] {
             assert_eq!(execute(&SUMS, Some(engine)), single, "{engine:?}");
+        }
+    }
+
+    #[test]
+    fn warps_end_where_single_steps_end() {
+        // Entries that nobody waits at are left on the stack.
+        let lines = [
+            "S2R R0, SR_TID.X",
+            "ISETP.LT.AND P0, PT, R0, 0x7, PT",
+            "PBK 0x48",
+            "SSY 0x40",
+            "@P0 BRA 0x30",
+            "EXIT",
+            "@P0 EXIT",
+            "NOP.S",
+            "BRK",
+            "EXIT",
+        ];
+        let single = execute(&lines, Some(&SingleSteps));
+        assert!(single.0.is_ok(), "{:?}", single.0);
+        for pair in [[&SingleSteps as &dyn Engine, &Interpreter], [&Interpreter, &SingleSteps]] {
+            assert_eq!(execute(&lines, Some(&Lockstep::new(pair[0], pair[1]))), single);
         }
     }
 

@@ -126,12 +126,11 @@ fn steps(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
                 }
             }
             if w.active == 0 {
-                then = Then::Elsewhere;
+                (w.at, then) = (step.pc, Then::Elsewhere);
+                w.pc = step.pc.wrapping_add(step.bytes.into());
                 if !w.resumes() {
-                    (w.at, w.pc) = (step.pc, step.pc.wrapping_add(step.bytes.into()));
                     break none_runs(cx, w);
                 }
-                w.at = step.pc;
             }
             if waits {
                 break Ok(Yield::Wait);
