@@ -25,6 +25,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub trait Features {
     /// `f32::mul_add` and `f64::mul_add` are single instructions: elsewhere they are calls.
     const FMA: bool;
+
+    /// The highest bits of 32 words, the first word's as bit 0.
+    fn sign_bits(words: &[u32; 32]) -> u32;
 }
 
 /// What every processor of this architecture has.
@@ -33,16 +36,37 @@ pub struct Baseline;
 
 impl Features for Baseline {
     const FMA: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+
+    #[inline(always)]
+    fn sign_bits(words: &[u32; 32]) -> u32 {
+        #[cfg(target_arch = "x86_64")]
+        #[expect(unsafe_code, reason = "see below")]
+        // SAFETY: every x86-64 has SSE2.
+        unsafe {
+            sse2::sign_bits(words)
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        sign_bits_anywhere(words)
+    }
 }
 
-/// AVX2 with what all processors have that have it.
+/// AVX2 with what all processors have that have it. Nobody outside can name it: who is given it runs on a processor where it was found.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
-pub struct Avx2;
+struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Features for Avx2 {
     const FMA: bool = true;
+
+    #[inline(always)]
+    fn sign_bits(words: &[u32; 32]) -> u32 {
+        #[expect(unsafe_code, reason = "see below")]
+        // SAFETY: AVX2 was found.
+        unsafe {
+            avx2::sign_bits(words)
+        }
+    }
 }
 
 /// What is computed, for all processors. `run` and what it calls should be `#[inline(always)]`: what is not part of the compiled
@@ -226,10 +250,14 @@ struct Merge;
 impl Kernel<[u32; 32], [u32; 32], (), (), ()> for Merge {
     #[inline(always)]
     fn run<F: Features>(to: &mut [u32; 32], from: &[u32; 32], _: &(), _: &(), mask: u32) {
-        *to = std::array::from_fn(|i| {
-            let take = 0u32.wrapping_sub(mask >> i & 1);
-            from[i] & take | to[i] & !take
-        });
+        if mask == u32::MAX {
+            *to = *from;
+            return;
+        }
+        let take = std::array::from_fn(|i| 0u32.wrapping_sub(mask >> i & 1));
+        // The compiler is not to see that it could use masked stores, from which the processor cannot forward either.
+        let take: [u32; 32] = std::hint::black_box(take);
+        *to = std::array::from_fn(|i| from[i] & take[i] | to[i] & !take[i]);
     }
 }
 
@@ -245,6 +273,24 @@ impl Kernel<(), [u32; 32], (), (), u32> for Highest {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use super::{Avx2, Compiled, Kernel};
+    use std::arch::x86_64::{
+        _mm256_movemask_epi8, _mm256_packs_epi16, _mm256_packs_epi32, _mm256_permutevar8x32_epi32,
+        _mm256_setr_epi32,
+    };
+
+    /// Narrowing with saturation keeps signs. It works on halves: four words of each eight come first.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(super) fn sign_bits(w: &[u32; 32]) -> u32 {
+        let w = w.map(|w| w as i32);
+        let eight = |i: usize| {
+            _mm256_setr_epi32(w[i], w[i + 1], w[i + 2], w[i + 3], w[i + 4], w[i + 5], w[i + 6], w[i + 7])
+        };
+        let sixteen = |i: usize| _mm256_packs_epi32(eight(i), eight(i + 8));
+        let halves = _mm256_packs_epi16(sixteen(0), sixteen(16));
+        let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        _mm256_movemask_epi8(_mm256_permutevar8x32_epi32(halves, order)) as u32
+    }
 
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     fn run<K, A, B, C, D, R>(a: &mut A, b: &B, c: &C, d: &D, n: u32) -> R
@@ -340,19 +386,6 @@ mod x86 {
     }
 }
 
-/// The highest bits of 32 words, the first word's as bit 0.
-#[inline(always)]
-pub fn sign_bits(words: &[u32; 32]) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    #[expect(unsafe_code, reason = "see below")]
-    // SAFETY: every x86-64 has SSE2.
-    unsafe {
-        sse2::sign_bits(words)
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    sign_bits_anywhere(words)
-}
-
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 fn sign_bits_anywhere(words: &[u32; 32]) -> u32 {
@@ -381,17 +414,28 @@ mod tests {
 
     #[test]
     fn sign_bits_are_those_of_each_word() {
-        let mut seed = 1u32;
-        for _ in 0..100 {
-            let words = std::array::from_fn(|_| {
-                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                [seed, 0, 0x7fff_ffff, 0x8000_0000, 0x8000, 0xffff, seed >> 1, u32::MAX]
-                    [seed as usize >> 13 & 7]
-            });
-            assert_eq!(sign_bits(&words), sign_bits_anywhere(&words), "{words:x?}");
+        struct SignBits;
+        impl Kernel<(), [u32; 32], (), (), u32> for SignBits {
+            #[inline(always)]
+            fn run<F: Features>(_: &mut (), words: &[u32; 32], _: &(), _: &(), _: u32) -> u32 {
+                F::sign_bits(words)
+            }
         }
-        let one = |at: usize| std::array::from_fn(|i| if i == at { 0x8000_0000 } else { 0x7fff_8000 });
-        (0..32).for_each(|at| assert_eq!(sign_bits(&one(at)), 1 << at));
+        for processor in Processor::all() {
+            let compiled = processor.compiled::<SignBits, _, _, _, _, _>();
+            let sign_bits = |words: &[u32; 32]| compiled(&mut (), words, &(), &(), 0);
+            let mut seed = 1u32;
+            for _ in 0..100 {
+                let words = std::array::from_fn(|_| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    [seed, 0, 0x7fff_ffff, 0x8000_0000, 0x8000, 0xffff, seed >> 1, u32::MAX]
+                        [seed as usize >> 13 & 7]
+                });
+                assert_eq!(sign_bits(&words), sign_bits_anywhere(&words), "{words:x?}");
+            }
+            let one = |at: usize| std::array::from_fn(|i| if i == at { 0x8000_0000 } else { 0x7fff_8000 });
+            (0..32).for_each(|at| assert_eq!(sign_bits(&one(at)), 1 << at));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::state::lanes::{LaneVec, Mask};
 use nvir_base::num::float::{self, ftz32};
-use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
+use nvir_simd::{Compiled, Features, Kernel, Processor};
 
 /// A comparison of whole rows, as compiled for a processor: the lanes for which it holds.
 pub(crate) type CompareFn = Compiled<(), LaneVec, LaneVec, (), Mask>;
@@ -73,9 +73,9 @@ impl CmpOp {
 
 /// The lanes of two rows for which a test holds.
 #[inline(always)]
-fn mask(a: &LaneVec, b: &LaneVec, holds: impl Fn(u32, u32) -> bool) -> Mask {
+fn mask<F: Features>(a: &LaneVec, b: &LaneVec, holds: impl Fn(u32, u32) -> bool) -> Mask {
     let all = std::array::from_fn(|i| if holds(a.0[i], b.0[i]) { u32::MAX } else { 0 });
-    sign_bits(&all)
+    F::sign_bits(&all)
 }
 
 struct Ints<const TEST: u8, const SIGNED: bool>;
@@ -85,7 +85,7 @@ impl<const TEST: u8, const SIGNED: bool> Kernel<(), LaneVec, LaneVec, (), Mask> 
     fn run<F: Features>(_: &mut (), a: &LaneVec, b: &LaneVec, _: &(), _: u32) -> Mask {
         // Signed numbers are in the order of unsigned ones that lie half the range higher.
         let order = |v: u32| if SIGNED { v as i32 } else { (v ^ 1 << 31) as i32 };
-        mask(a, b, |a, b| {
+        mask::<F>(a, b, |a, b| {
             let (a, b) = (order(a), order(b));
             (TEST & 1 != 0 && a < b) | (TEST & 2 != 0 && a == b) | (TEST & 4 != 0 && a > b)
         })
@@ -97,7 +97,7 @@ struct Floats<const TEST: u8, const FTZ: bool>;
 impl<const TEST: u8, const FTZ: bool> Kernel<(), LaneVec, LaneVec, (), Mask> for Floats<TEST, FTZ> {
     #[inline(always)]
     fn run<F: Features>(_: &mut (), a: &LaneVec, b: &LaneVec, _: &(), _: u32) -> Mask {
-        mask(a, b, |a, b| {
+        mask::<F>(a, b, |a, b| {
             let [x, y] = [a, b].map(|v| f32::from_bits(if FTZ { ftz32(v) } else { v }));
             (TEST & 1 != 0 && x < y)
                 | (TEST & 2 != 0 && x == y)
@@ -112,7 +112,7 @@ struct Divisions<const DOUBLE: bool>;
 impl<const DOUBLE: bool> Kernel<(), LaneVec, LaneVec, (), Mask> for Divisions<DOUBLE> {
     #[inline(always)]
     fn run<F: Features>(_: &mut (), a: &LaneVec, b: &LaneVec, _: &(), _: u32) -> Mask {
-        mask(a, b, if DOUBLE { division_is_special64 } else { division_is_special })
+        mask::<F>(a, b, if DOUBLE { division_is_special64 } else { division_is_special })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Kernels of lane operations: they read operands from rows of registers and of uniform values, and
 //! write the destination's row. What they compute is defined by [`super::laneop`].
 
-use crate::state::lanes::{LANES, LaneVec, Modifier, POOL, Src};
+use crate::state::lanes::{LaneVec, Modifier, POOL, Src};
 use nvir_simd::{Compiled, Features, Kernel, Processor};
 use std::marker::PhantomData;
 
@@ -93,15 +93,6 @@ pub(super) fn changed(regs: &[LaneVec], pool: &[LaneVec], src: Src) -> LaneVec {
     row
 }
 
-/// Takes over lanes. The mask comes from memory, so that the compiler cannot see that it could use masked stores, which some
-/// processors execute slowly.
-#[inline(always)]
-pub(super) fn merge(old: &LaneVec, take: &LaneVec, new: &mut LaneVec) {
-    for i in 0..LANES {
-        new.0[i] = (new.0[i] & take.0[i]) | (old.0[i] & !take.0[i]);
-    }
-}
-
 struct Row<K, const MODIFIED: bool, const PARTIAL: bool>(PhantomData<K>);
 
 impl<K: RowKernel, const MODIFIED: bool, const PARTIAL: bool>
@@ -115,9 +106,6 @@ impl<K: RowKernel, const MODIFIED: bool, const PARTIAL: bool>
         let mut out = LaneVec::ZERO;
         K::rows::<F>([&a, &b, &c], &mut out);
         let dst = &mut regs[dst as usize];
-        if PARTIAL {
-            merge(&*dst, take, &mut out);
-        }
-        *dst = out;
+        if PARTIAL { dst.merge(take, &out) } else { *dst = out }
     }
 }

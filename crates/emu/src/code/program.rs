@@ -42,6 +42,8 @@ pub struct Code {
     pub(crate) steps: Vec<Step>,
     /// One above the highest register that any of them names.
     pub(crate) gprs: usize,
+    /// Whether any of them is a barrier.
+    pub(crate) has_barriers: bool,
     /// How many of them are in the primary segment, and its address.
     pub(crate) primary: (usize, u32),
     pub(crate) pool: Pool,
@@ -88,12 +90,30 @@ impl Code {
         }
         let primary = (all.get(1).map_or(insts.len(), |s| s.first), all.first().map_or(0, |s| s.start));
         let (steps, gprs) = (Vec::new(), insts.iter().map(Inst::gprs).max().unwrap_or(0) as usize);
+        let has_barriers = insts.iter().any(|i| matches!(i.micro, Micro::Bar { .. }));
         let attached = Attached::default();
-        let mut code =
-            Code { chip, segments: all, step, decoded, insts, steps, gprs, primary, pool, attached };
+        let mut code = Code {
+            chip,
+            segments: all,
+            step,
+            decoded,
+            insts,
+            steps,
+            gprs,
+            has_barriers,
+            primary,
+            pool,
+            attached,
+        };
         blocks::mark_leaders(&mut code);
-        code.steps = steps::steps(&code.insts, code.segment_starts(), code.step(), |pc| code.index(pc));
+        code.steps = code.steps_of(&code.insts);
         code
+    }
+
+    /// Steps through instructions that stand for [`Code::insts`].
+    pub(crate) fn steps_of(&self, insts: &[Inst]) -> Vec<Step> {
+        let (index, address) = (|pc| self.index(pc), |at| self.address(at));
+        steps::steps(insts, self.segment_starts(), self.step(), index, address)
     }
 
     /// Where the instruction at a code address is among [`Code::instructions`].

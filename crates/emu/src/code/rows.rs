@@ -5,22 +5,58 @@
 //! warps and one that leaves lanes that are off as they are. What they compute is defined by [`super::laneop`] and [`super::compare`].
 
 use super::compare::CompareFn;
-use super::kernel::{Forms, merge, stored};
+use super::kernel::{Forms, stored};
 use super::laneop::RowOp;
 use super::micro::{Bop, CarryIn, Cmp, Flow, Inst, Micro, NULL, PSrc, SetDst};
 use super::steps::{ALWAYS, Branch};
-use crate::state::lanes::{LANES, LaneVec, Modifier, Src};
+use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, Src};
 use crate::state::stack::Wait;
 use crate::state::warp::Cc;
-use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
+use crate::units::special::is_of_kernels;
+use nvir_simd::{Compiled, Features, Kernel, Processor};
 
-/// What is added, beside a carry: `a` shifted to the left and `b`, each its complement where `flip` is all ones.
+/// What is added, beside a carry: `a` shifted to the left and `b`, each its complement where `flip` says so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SumOf {
     src: [Src; 2],
-    flip: [u32; 2],
-    shift: u32,
-    dst: u32,
+    flip: [bool; 2],
+    shift: u8,
+    dst: u8,
+}
+
+/// A sum, and words whose highest bits say whether it carries and whether it overflows.
+struct Added {
+    sum: LaneVec,
+    carry: LaneVec,
+    overflow: LaneVec,
+}
+
+impl Added {
+    #[inline(always)]
+    fn new(regs: &[LaneVec], pool: &[LaneVec], of: &SumOf, carry: impl Fn(usize) -> u32) -> Added {
+        let [a, b] = of.src.map(|s| stored(regs, pool, s));
+        let flip = of.flip.map(|flip| 0u32.wrapping_sub(flip.into()));
+        let mut added = Added { sum: LaneVec::ZERO, carry: LaneVec::ZERO, overflow: LaneVec::ZERO };
+        for i in 0..LANES {
+            let (a, b) = (a.0[i] << (of.shift & 31) ^ flip[0], b.0[i] ^ flip[1]);
+            let s = a.wrapping_add(b).wrapping_add(carry(i));
+            added.sum.0[i] = s;
+            added.carry.0[i] = a & b | (a | b) & !s;
+            added.overflow.0[i] = (a ^ s) & (b ^ s);
+        }
+        added
+    }
+
+    #[inline(always)]
+    fn flags<F: Features>(&self) -> Cc {
+        let zero = self.sum.0.map(|v| if v == 0 { u32::MAX } else { 0 });
+        Cc {
+            zero: F::sign_bits(&zero),
+            sign: F::sign_bits(&self.sum.0),
+            carry: F::sign_bits(&self.carry.0),
+            overflow: F::sign_bits(&self.overflow.0),
+        }
+    }
 }
 
 /// A kernel of a sum: registers, uniform rows, what is added, the lanes that it writes, those that have a carry. Gives the sum's flags,
@@ -40,33 +76,12 @@ impl<const FLAGS: bool, const PARTIAL: bool> Kernel<[LaneVec], [LaneVec], SumOf,
         take: &LaneVec,
         carries: u32,
     ) -> Cc {
-        let [a, b] = of.src.map(|s| stored(regs, pool, s));
-        let (mut sum, mut carry, mut overflow) = (LaneVec::ZERO, LaneVec::ZERO, LaneVec::ZERO);
-        for i in 0..LANES {
-            let (a, b) = (a.0[i] << (of.shift & 31) ^ of.flip[0], b.0[i] ^ of.flip[1]);
-            let s = a.wrapping_add(b).wrapping_add(carries >> i & 1);
-            sum.0[i] = s;
-            carry.0[i] = a & b | (a | b) & !s;
-            overflow.0[i] = (a ^ s) & (b ^ s);
-        }
-        let mut cc = Cc::default();
-        if FLAGS {
-            let zero = LaneVec(sum.0.map(|v| if v == 0 { u32::MAX } else { 0 }));
-            cc = Cc {
-                zero: sign_bits(&zero.0),
-                sign: sign_bits(&sum.0),
-                carry: sign_bits(&carry.0),
-                overflow: sign_bits(&overflow.0),
-            };
-        }
-        if of.dst != u32::from(NULL) {
+        let added = Added::new(regs, pool, of, |i| carries >> i & 1);
+        if of.dst != NULL {
             let dst = &mut regs[of.dst as usize];
-            if PARTIAL {
-                merge(&*dst, take, &mut sum);
-            }
-            *dst = sum;
+            if PARTIAL { dst.merge(take, &added.sum) } else { *dst = added.sum }
         }
-        cc
+        if FLAGS { added.flags::<F>() } else { Cc::default() }
     }
 }
 
@@ -81,6 +96,63 @@ pub(crate) struct SumOp {
     pub flags: bool,
 }
 
+/// A kernel of a sum of low words and the sum of high words behind it: the same as of one, with the lanes that it writes as a mask, too.
+/// Gives the flags of the first, if they are wanted.
+pub(crate) type LongSumFn = Compiled<[LaneVec], [LaneVec], [SumOf; 2], LaneVec, Cc>;
+
+struct LongSum<const FLAGS: bool, const CARRY: u32>;
+
+impl<const FLAGS: bool, const CARRY: u32> Kernel<[LaneVec], [LaneVec], [SumOf; 2], LaneVec, Cc>
+    for LongSum<FLAGS, CARRY>
+{
+    #[inline(always)]
+    fn run<F: Features>(
+        regs: &mut [LaneVec],
+        pool: &[LaneVec],
+        [low, high]: &[SumOf; 2],
+        take: &LaneVec,
+        mask: u32,
+    ) -> Cc {
+        let write = |regs: &mut [LaneVec], dst: u8, sum: &LaneVec| {
+            if dst != NULL {
+                let dst = &mut regs[dst as usize];
+                if mask == Mask::MAX { *dst = *sum } else { dst.merge(take, sum) }
+            }
+        };
+        let first = Added::new(regs, pool, low, |_| CARRY);
+        write(regs, low.dst, &first.sum);
+        let second = Added::new(regs, pool, high, |i| first.carry.0[i] >> 31);
+        write(regs, high.dst, &second.sum);
+        if FLAGS { first.flags::<F>() } else { Cc::default() }
+    }
+}
+
+/// A sum of low words that leaves its carry to the sum of high words behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongSumOp {
+    pub sums: LongSumFn,
+    pub of: [SumOf; 2],
+    /// The first one's flags are wanted.
+    pub flags: bool,
+}
+
+impl LongSumOp {
+    /// The two as one, if they are such.
+    pub(super) fn new(low: &SumOp, high: &SumOp, flags: bool, processor: Processor) -> Option<LongSumOp> {
+        if !low.flags || high.flags || high.carry != CarryIn::Flag {
+            return None;
+        }
+        let sums = match (low.carry, flags) {
+            (CarryIn::Zero, false) => processor.compiled::<LongSum<false, 0>, _, _, _, _, _>(),
+            (CarryIn::Zero, true) => processor.compiled::<LongSum<true, 0>, _, _, _, _, _>(),
+            (CarryIn::One, false) => processor.compiled::<LongSum<false, 1>, _, _, _, _, _>(),
+            (CarryIn::One, true) => processor.compiled::<LongSum<true, 1>, _, _, _, _, _>(),
+            (CarryIn::Flag, _) => return None,
+        };
+        Some(LongSumOp { sums, of: [low.of, high.of], flags })
+    }
+}
+
 /// What executes an instruction, where kernels do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rows {
@@ -91,6 +163,13 @@ pub(crate) enum Rows {
     Push(Wait, u32),
     /// Lanes wait at the nearest entry.
     Wait(Wait),
+    /// Lanes end.
+    Exit,
+    /// A register that says which thread this is, or how many there are.
+    Special {
+        dst: u8,
+        reg: u8,
+    },
     Lane {
         forms: Forms,
         dst: u8,
@@ -105,6 +184,8 @@ pub(crate) enum Rows {
         bop: Bop,
     },
     Sum(SumOp),
+    /// This sum and the next instruction.
+    LongSum(LongSumOp),
     /// What has no kernel, but concerns registers only.
     Registers,
     /// What concerns more than registers.
@@ -114,6 +195,14 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
+    /// Whether all that it does is to compute registers, predicates and flags.
+    pub(super) fn only_computes(&self) -> bool {
+        matches!(
+            self,
+            Rows::Lane { .. } | Rows::Compare { .. } | Rows::Sum(_) | Rows::LongSum(_) | Rows::Registers
+        )
+    }
+
     /// How the interpreter executes an instruction.
     pub(crate) fn new(inst: &Inst, processor: Processor) -> Rows {
         let lane = |op: &RowOp, dst: u8, src: [Src; 3]| {
@@ -134,12 +223,7 @@ impl Rows {
                 Some(Rows::Compare { compare, src: [*a, *b], dst: [*p, *q], with: *with, bop: *bop })
             }
             Micro::Sum { dst, src, inv, carry, sat: false, shift } if plain(src) => {
-                let of = SumOf {
-                    src: *src,
-                    flip: inv.map(|inv| if inv { u32::MAX } else { 0 }),
-                    shift: (*shift).into(),
-                    dst: (*dst).into(),
-                };
+                let of = SumOf { src: *src, flip: *inv, shift: *shift, dst: *dst };
                 let [full, partial] = match inst.cc {
                     true => [
                         processor.compiled::<Sum<true, false>, _, _, _, _, _>(),
@@ -158,12 +242,18 @@ impl Rows {
             Micro::Illegal(_) => Rows::Other,
             Micro::Nop if inst.sync => Rows::Wait(Wait::Ssy),
             _ if inst.sync => Rows::Other,
+            // It looks at where the warp is.
+            Micro::Lepc { .. } => Rows::Other,
             _ if inst.is_of_registers() => Rows::Registers,
             Micro::Flow(Flow::Ssy(pc)) => Rows::Push(Wait::Ssy, *pc),
             Micro::Flow(Flow::Pbk(pc)) => Rows::Push(Wait::Pbk, *pc),
             Micro::Flow(Flow::Pcnt(pc)) => Rows::Push(Wait::Pcnt, *pc),
             Micro::Flow(Flow::Brk(ALWAYS)) => Rows::Wait(Wait::Pbk),
             Micro::Flow(Flow::Cont(ALWAYS)) => Rows::Wait(Wait::Pcnt),
+            Micro::Flow(Flow::Exit(ALWAYS)) => Rows::Exit,
+            Micro::S2r { dst, reg } if *dst != NULL && is_of_kernels(*reg) => {
+                Rows::Special { dst: *dst, reg: *reg }
+            }
             _ => Rows::Unit,
         };
         found.unwrap_or(other)
@@ -174,7 +264,7 @@ impl Rows {
 mod tests {
     use super::*;
     use crate::state::lanes::POOL;
-    use crate::state::lanes::{Mask, hard_values as row};
+    use crate::state::lanes::hard_values as row;
     use nvir_base::num::int::add_carry;
 
     #[test]
@@ -212,6 +302,49 @@ mod tests {
                     assert_eq!(regs[r].0[l], if written { s } else { before[r].0[l] }, "R{r}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn joined_sums_are_those_of_their_halves() {
+        let mut seed = 47;
+        for (processor, round) in Processor::all().into_iter().flat_map(|p| (0..400).map(move |n| (p, n))) {
+            let before: [LaneVec; 4] = std::array::from_fn(|_| row(&mut seed));
+            let pool = [row(&mut seed)];
+            // The second may read or replace what the first writes, and the first be for its carry only.
+            let reg = |n: usize| Src::row([0, 1, 2, POOL][n % 4]);
+            let sum = |n: usize, carry, cc| {
+                let mut inst = Inst::new(Micro::Sum {
+                    dst: [0, 1, 2, NULL][n / 16 % 4],
+                    src: [reg(n), reg(n / 4)],
+                    inv: [n & 1 != 0, n & 2 != 0],
+                    carry,
+                    sat: false,
+                    shift: (n % 5) as u8,
+                });
+                inst.cc = cc;
+                match Rows::new(&inst, processor) {
+                    Rows::Sum(op) => op,
+                    other => panic!("{other:?}"),
+                }
+            };
+            let low = sum(seed as usize >> 5, [CarryIn::Zero, CarryIn::One][round % 2], true);
+            let high = sum(seed as usize >> 13, CarryIn::Flag, false);
+            let mask = if round % 7 < 3 { Mask::MAX } else { seed >> 3 };
+            let take = LaneVec::expand(mask);
+            let mut apart = before;
+            let carries = if low.carry == CarryIn::One { Mask::MAX } else { 0 };
+            let cc = (low.partial)(&mut apart, &pool, &low.of, &take, carries);
+            (high.partial)(&mut apart, &pool, &high.of, &take, cc.carry);
+            for flags in [false, true] {
+                let joined = LongSumOp::new(&low, &high, flags, processor).expect("such sums");
+                let mut regs = before;
+                let left = (joined.sums)(&mut regs, &pool, &joined.of, &take, mask);
+                assert_eq!(regs, apart, "{low:?} {high:?} of lanes {mask:#x}");
+                assert_eq!(left, if flags { cc } else { Cc::default() });
+            }
+            assert!(LongSumOp::new(&low, &low, true, processor).is_none());
+            assert!(LongSumOp::new(&high, &high, true, processor).is_none());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Two engines held against each other, basic block by basic block.
 
 use super::{Engine, Exec, Turns, run};
+use crate::code::micro::{Flow, Micro};
 use crate::code::program::Code;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
@@ -13,8 +14,7 @@ use crate::trap::Trap;
 use std::sync::Arc;
 
 /// Executes each basic block by two engines from the same state, and compares the warp, what the block shares and memory. Where they
-/// differ the run ends with [`FaultKind::Defect`]. It copies all memory for each block
-/// of a program that stores: it is for tests.
+/// differ the run ends with [`FaultKind::Defect`]. It copies all memory for each basic block that stores: it is for tests.
 #[derive(Debug)]
 pub struct Lockstep<'a> {
     first: &'a dyn Engine,
@@ -49,14 +49,29 @@ struct Both {
 struct Everything {
     warp: Warp,
     block: BlockState,
-    /// Of programs that store.
+    /// Of code that stores.
     memory: Option<Snapshot>,
 }
 
+/// Whether the code up to where the next basic block begins, behind the instruction that a warp comes to, may change global memory.
+fn stores(cx: &Cx<'_>, w: &Warp) -> bool {
+    let (code, insts) = (cx.code(), &cx.env.bound.insts[..]);
+    let mut at = code.index(w.pc);
+    let mut executes = false;
+    while let Some(inst) = at.and_then(|at| insts.get(at)) {
+        // A computed jump may lead into the middle of a basic block.
+        if inst.writes_memory() || matches!(inst.micro, Micro::Flow(Flow::Brx { .. })) {
+            return true;
+        }
+        executes |= !matches!(inst.micro, Micro::Sched);
+        at = at.map(|at| code.next(at)).filter(|&at| !executes || insts.get(at).is_some_and(|i| !i.leader));
+    }
+    false
+}
+
 impl Everything {
-    fn take(cx: &Cx<'_>, w: &Warp) -> Everything {
-        let bound = cx.env.bound;
-        let memory = bound.launch.program.writes_memory().then(|| Snapshot::take(bound.memory));
+    fn take(cx: &Cx<'_>, w: &Warp, stores: bool) -> Everything {
+        let memory = stores.then(|| Snapshot::take(cx.env.bound.memory));
         Everything { warp: w.clone(), block: cx.block.clone(), memory }
     }
 
@@ -104,14 +119,15 @@ impl Exec for Both {
     fn run(&self, cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
         loop {
             let pc = w.pc;
-            let before = Everything::take(cx, w);
+            let stores = stores(cx, w);
+            let before = Everything::take(cx, w, stores);
             // A block at least.
             let next = (cx.block.steps + 1).min(until);
             let first_ended = run(self.first.as_deref(), cx, &mut Turns::one(w, next));
-            let first = Everything::take(cx, w);
+            let first = Everything::take(cx, w, stores);
             before.restore(cx, w);
             let ended = run(self.second.as_deref(), cx, &mut Turns::one(w, next));
-            let what = match first.difference(&Everything::take(cx, w)) {
+            let what = match first.difference(&Everything::take(cx, w, stores)) {
                 None if first_ended == ended => None,
                 None => Some(format!("one ends with {first_ended:?}, the other with {ended:?}")),
                 what => what,
@@ -161,10 +177,10 @@ mod tests {
                     ended
                 }
                 Fake::Checks => loop {
-                    let before = Everything::take(cx, w);
+                    let before = Everything::take(cx, w, true);
                     match interpreter::step(cx, w) {
                         Err(trap) => {
-                            let mut after = Everything::take(cx, w);
+                            let mut after = Everything::take(cx, w, true);
                             // The instruction at fault has been counted.
                             after.block.steps = before.block.steps;
                             after.block.thread_steps = before.block.thread_steps;
@@ -243,6 +259,72 @@ mod tests {
             (Lockstep::new(&SingleSteps, &Interpreter), Lockstep::new(&Interpreter, &SingleSteps));
         for engine in [&Interpreter as &dyn Engine, &lockstep, &first, &second, &SingleSteps, &Fake::Checks] {
             assert_eq!(execute(&LOOP, Some(engine)), alone, "{engine:?}");
+        }
+    }
+
+    /// Sums of 64 bits whose flags are read, replaced or left, for all lanes and for some; then stores of what the flags were.
+    const SUMS: [&str; 30] = [
+        "S2R R0, SR_TID.X",
+        "S2R R1, SR_CTAID.X",
+        "IMUL R1, R1, 0x32",
+        "IADD R1, R0, R1",
+        "IADD R2, R1, -0x10",
+        "MOV R3, RZ",
+        "SSY 0xb0",
+        "IADD R2.CC, R2, 0x8",
+        "IADD.X R3, R3, RZ",
+        "IADD R2.CC, R2, R0",
+        "IADD.X R3, R3, -0x1",
+        "P2R R6, PR, RZ, 0x7f",
+        "ISETP.LT.AND P0, PT, R0, 0x15, PT",
+        "@P0 IADD R4.CC, R2, R3",
+        "@P0 IADD.X R5, R3, R1",
+        "@!P0 BRA 0x90",
+        "ISUB R4.CC, R2, R1",
+        "NOP.S",
+        "IADD R4.CC, R4, -0x4",
+        "IADD.X R3, R5, R2",
+        "IADD.X R5, R3, R2",
+        "NOP.S",
+        "IADD.X R7, R6, R5",
+        "LOP.XOR R2, R4, R3",
+        "IADD R2, R2, R7",
+        "MOV R4, c[0x0][0x0]",
+        "MOV R5, c[0x0][0x4]",
+        "ISCADD R4, R1, R4, 0x2",
+        "ST.E [R4], R2",
+        "EXIT",
+    ];
+
+    #[test]
+    fn sums_of_64_bits_are_those_of_single_steps() {
+        let single = execute(&SUMS, Some(&SingleSteps));
+        assert!(single.0.is_ok(), "{:?}", single.0);
+        let lockstep = Lockstep::new(&SingleSteps, &Interpreter);
+        for engine in [&Interpreter as &dyn Engine, &lockstep] {
+            assert_eq!(execute(&SUMS, Some(engine)), single, "{engine:?}");
+        }
+    }
+
+    #[test]
+    fn warps_end_where_single_steps_end() {
+        // Entries that nobody waits at are left on the stack.
+        let lines = [
+            "S2R R0, SR_TID.X",
+            "ISETP.LT.AND P0, PT, R0, 0x7, PT",
+            "PBK 0x48",
+            "SSY 0x40",
+            "@P0 BRA 0x30",
+            "EXIT",
+            "@P0 EXIT",
+            "NOP.S",
+            "BRK",
+            "EXIT",
+        ];
+        let single = execute(&lines, Some(&SingleSteps));
+        assert!(single.0.is_ok(), "{:?}", single.0);
+        for pair in [[&SingleSteps as &dyn Engine, &Interpreter], [&Interpreter, &SingleSteps]] {
+            assert_eq!(execute(&lines, Some(&Lockstep::new(pair[0], pair[1]))), single);
         }
     }
 

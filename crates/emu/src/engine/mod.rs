@@ -92,11 +92,17 @@ impl Exec for Stepper {
     }
 }
 
-/// Runs the warp whose turn it is by an executor, and by the interpreter where that has none for an instruction.
+/// Runs the warp whose turn it is, and those whose turns follow, by an executor, and by the interpreter where that has none for an
+/// instruction.
 pub(crate) fn run(exec: Option<&dyn Exec>, cx: &mut Cx<'_>, turns: &mut Turns<'_>) -> Result<Yield, Trap> {
     let Some(exec) = exec else {
-        let (warp, until) = turns.current();
-        return interpreter::run(cx, warp, until);
+        loop {
+            let (warp, until) = turns.current();
+            let ended = interpreter::run(cx, warp, until)?;
+            if !turns.next(cx) {
+                return Ok(ended);
+            }
+        }
     };
     loop {
         match exec.run_turns(cx, turns)? {

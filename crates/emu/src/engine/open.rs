@@ -149,8 +149,6 @@ impl Code {
         let inst = &self.insts[index];
         match &self.steps[index].rows {
             Rows::Lane { .. } => Row::Always,
-            // It looks at where the warp is.
-            Rows::Registers if matches!(inst.micro, Micro::Lepc { .. }) => Row::Never,
             Rows::Registers => Row::Always,
             Rows::Unit => match &inst.micro {
                 Micro::Tex(op) if op.has_rows() => Row::Mostly,

@@ -1,17 +1,17 @@
 //! The interpreter: micro-ops one after the other. It executes everything, with every checker.
 
 pub(crate) mod pure;
+mod walk;
 
 use crate::check::{definedness, trace};
-use crate::code::micro::{CarryIn, Flow, Inst, Micro, NULL, PSrc, Space};
-use crate::code::rows::{Rows, SumOp};
-use crate::code::steps::Then;
+use crate::code::micro::{Flow, Inst, Micro, NULL, PSrc, Space};
+use crate::code::rows::Rows;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
 use crate::stage;
-use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, lanes};
+use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::state::stack::Wait;
-use crate::state::warp::{Side, State as WarpState, Warp};
+use crate::state::warp::{State as WarpState, Warp};
 use crate::trap::Trap;
 use crate::units::special::special_row;
 use crate::units::{flow, memory, surface, texture};
@@ -32,7 +32,9 @@ pub enum Yield {
 /// Runs a warp until it waits or is done, or until the block has executed `until` instructions and a basic block begins. A fault is
 /// at [`Warp::at`].
 pub fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
-    let watched = cx.env.checks.init || cx.env.profile || cx.trace.is_some();
+    if !(cx.env.checks.init || cx.env.profile || cx.trace.is_some()) {
+        return walk::walk(cx, w, until);
+    }
     let code = &cx.env.bound.launch.program.code;
     let insts = &cx.env.bound.insts[..];
     loop {
@@ -41,15 +43,14 @@ pub fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
         if insts[at].leader && cx.block.steps >= until {
             return Ok(Yield::Slice);
         }
-        let ended = if watched { block(cx, w, at)? } else { steps(cx, w, at, until)? };
-        if ended && let Some(end) = after_block(cx, w)? {
+        if let Some(end) = block(cx, w, at)? {
             return Ok(end);
         }
     }
 }
 
 /// Executes one instruction after the other to the end of the basic block.
-fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<bool, Trap> {
+fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<Option<Yield>, Trap> {
     let insts = &cx.env.bound.insts[..];
     let step = cx.env.bound.launch.program.code.step();
     loop {
@@ -61,7 +62,7 @@ fn block(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize) -> Result<bool, Trap> {
         // What is behind the end of a block is a leader.
         at += usize::from(inst.bytes) >> step;
         if insts.get(at).is_none_or(|next| next.leader) {
-            return Ok(true);
+            return after_block(cx, w);
         }
     }
 }
@@ -78,124 +79,6 @@ fn advance(w: &mut Warp, inst: &Inst) {
 fn lanes_of(w: &Warp, guard: PSrc, quad: u8) -> Mask {
     let mask = w.active & w.pred(guard);
     if quad == 15 { mask } else { mask & (Mask::from(quad) * 0x1111_1111) }
-}
-
-/// Where nothing watches: executes from the instruction at `at` on, until the block has executed `until` instructions and a basic block
-/// begins, or the code ends; or until control goes elsewhere, or no lane goes on: whether that is to be looked at.
-fn steps(cx: &mut Cx<'_>, w: &mut Warp, mut at: usize, until: u64) -> Result<bool, Trap> {
-    let bound = cx.env.bound;
-    let (pool, steps) = (&bound.pool[..], &bound.steps[..]);
-    let shift = bound.launch.program.code.step();
-    let (before, left) = (cx.block.steps, until.saturating_sub(cx.block.steps));
-    let mut active = w.active;
-    let mut running = u64::from(active.count_ones());
-    let (mut executed, mut threads) = (0, 0);
-    // Where `pc` is, from which the walk goes on without jumps.
-    let (mut from, mut pc) = (at, w.pc);
-    let ended = loop {
-        let step = &steps[at];
-        let mask = if step.whole { active } else { lanes_of(w, step.guard, step.quad) };
-        let full = mask == Mask::MAX;
-        let (here, mut then) = (at, step.then);
-        let mut elsewhere = false;
-        at = step.next as usize;
-        if !matches!(step.rows, Rows::Nothing) {
-            executed += 1;
-            threads += if mask == active { running } else { mask.count_ones().into() };
-        }
-        match &step.rows {
-            Rows::Nothing => {}
-            Rows::Other => elsewhere = true,
-            _ if mask == 0 => {}
-            Rows::Lane { forms, dst, src } if full => {
-                (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
-            }
-            Rows::Lane { forms, dst, src } => {
-                (forms.partial)(&mut w.regs, pool, src, cx.block.scratch.take(mask), (*dst).into());
-            }
-            Rows::Compare { compare, src, dst, with, bop } => {
-                let scratch = &mut cx.block.scratch;
-                let a = src[0].get(&w.regs, pool, &mut scratch.a);
-                let b = src[1].get(&w.regs, pool, &mut scratch.b);
-                let hit = compare(&mut (), a, b, &(), 0);
-                let with = w.pred(*with);
-                w.set_pred(dst[1], mask, bop.of(!hit, with));
-                w.set_pred(dst[0], mask, bop.of(hit, with));
-            }
-            Rows::Sum(op) => sum(w, pool, &mut cx.block.scratch, op, mask),
-            Rows::Branch(to) if mask == active => {
-                (at, from, pc) = (to.at as usize, to.at as usize, to.pc);
-                then = Then::Leader;
-            }
-            Rows::Branch(to) if to.parts && cx.env.first == Side::Taken => {
-                let bytes = u32::from(bound.insts[here].bytes);
-                w.pc = pc.wrapping_add(((here - from) as u32) << shift).wrapping_add(bytes);
-                match w.branch(mask, to.pc, Side::Taken) {
-                    Ok(()) => (at, from, pc, then) = (to.at as usize, to.at as usize, to.pc, Then::Leader),
-                    Err(_) => elsewhere = true,
-                }
-            }
-            Rows::Push(wait, to) => elsewhere = w.push(*wait, active, *to).is_err(),
-            Rows::Wait(wait) => elsewhere = w.wait(*wait, mask).is_err(),
-            Rows::Branch(_) | Rows::Registers | Rows::Unit => elsewhere = true,
-        }
-        if elsewhere {
-            let inst = &bound.insts[here];
-            w.at = pc.wrapping_add(((here - from) as u32) << shift);
-            w.pc = w.at.wrapping_add(u32::from(inst.bytes));
-            cx.block.steps = before + executed;
-            cx.block.thread_steps += threads;
-            threads = 0;
-            let done = match step.rows {
-                Rows::Registers => {
-                    pure::execute(w, pool, &mut cx.block.scratch, inst, mask);
-                    Ok(())
-                }
-                Rows::Unit => unit(cx, w, inst, mask),
-                _ => act(cx, w, inst, mask),
-            };
-            if done.is_err() {
-                w.pc = w.at;
-                return done.map(|()| true);
-            }
-            if inst.ends_block() {
-                return Ok(true);
-            }
-        } else if w.active != active {
-            active = w.active;
-            running = active.count_ones().into();
-            if active == 0 {
-                w.at = pc.wrapping_add(((here - from) as u32) << shift);
-                break true;
-            }
-        }
-        match then {
-            Then::Same => {}
-            Then::Leader if executed < left => {}
-            Then::Leader | Then::Nothing => break false,
-        }
-    };
-    w.pc = pc.wrapping_add(((at - from) as u32) << shift);
-    cx.block.steps = before + executed;
-    cx.block.thread_steps += threads;
-    Ok(ended)
-}
-
-#[inline]
-fn sum(w: &mut Warp, pool: &[LaneVec], scratch: &mut Scratch, op: &SumOp, mask: Mask) {
-    let carries = match op.carry {
-        CarryIn::Zero => 0,
-        CarryIn::One => Mask::MAX,
-        CarryIn::Flag => w.cc.carry,
-    };
-    let mut cc = match mask {
-        Mask::MAX => (op.full)(&mut w.regs, pool, &op.of, &LaneVec::ZERO, carries),
-        _ => (op.partial)(&mut w.regs, pool, &op.of, scratch.take(mask), carries),
-    };
-    if op.flags {
-        pure::continue_sum(w, op.carry, &mut cc);
-        w.cc.blend(mask, cc);
-    }
 }
 
 /// Executes the instruction that a warp is at.
@@ -290,19 +173,23 @@ pub fn execute_row(cx: &mut Cx<'_>, w: &mut Warp, at: usize) -> bool {
 }
 
 /// Whether a warp goes on behind a transfer of control: its lanes may all wait or have ended.
+#[inline]
 pub fn after_block(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
-    if w.active == 0 {
-        w.unwind()?;
-    }
-    if w.state == WarpState::Done {
-        cx.settle_reads(w)?;
-        cx.block.warp_states[w.index as usize] = WarpState::Done;
-        cx.block.warps_left -= 1;
-        cx.warp_exits();
-        return Ok(Some(Yield::Done));
+    if !w.resumes() {
+        return none_runs(cx, w).map(Some);
     }
     let waits = cx.block.warp_states[w.index as usize] != WarpState::Ready;
     Ok(waits.then_some(Yield::Wait))
+}
+
+/// No lane of a warp runs, and none waits where it could resume: the warp is done, or at fault.
+fn none_runs(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Yield, Trap> {
+    w.unwind()?;
+    cx.settle_reads(w)?;
+    cx.block.warp_states[w.index as usize] = WarpState::Done;
+    cx.block.warps_left -= 1;
+    cx.warp_exits();
+    Ok(Yield::Done)
 }
 
 /// Executes the micro-op at [`Warp::at`]. If it faults, the warp is as it was before.
@@ -402,8 +289,22 @@ fn bad_pc(w: &Warp, alignment: u32) -> Trap {
 }
 
 /// Everything that is not confined to registers, without the lanes whose faults the run goes on after.
+#[inline]
 fn unit(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
-    match dispatch(cx, w, inst, mask) {
+    let done = match &inst.micro {
+        // What kernels do most comes first.
+        Micro::Load { space, width, dst, addr } if cx.env.stage.is_none() => {
+            memory::load(cx, w, mask, (*space, *width), *dst, addr)
+        }
+        Micro::Store { space, width, src, addr } if cx.env.stage.is_none() => {
+            memory::store(cx, w, mask, (*space, *width), *src, addr)
+        }
+        Micro::Bar { mode, id, count, pred, dst, pdst } => {
+            cx.barrier(w, mask, *mode, (*id, *count), *pred, (*dst, *pdst))
+        }
+        _ => dispatch(cx, w, inst, mask),
+    };
+    match done {
         Ok(()) => Ok(()),
         Err(trap) => without_faults(cx, w, inst, mask, trap),
     }
@@ -485,9 +386,6 @@ fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<()
                 cx.env.processor.merge(mask, &row.0, &mut w.regs[*dst as usize].0);
             }
             Ok(())
-        }
-        Micro::Bar { mode, id, count, pred, dst, pdst } => {
-            cx.barrier(w, mask, *mode, (*id, *count), *pred, (*dst, *pdst))
         }
         Micro::Flow(f) => flow::execute(cx, w, *f, mask),
         Micro::Trap => Err(Trap::new(FaultKind::Trap, lane, "BPT.TRAP")),

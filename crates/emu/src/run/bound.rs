@@ -3,7 +3,6 @@
 use crate::bank::{self, CONST_BANKS};
 use crate::code::decode::Uniform;
 use crate::code::micro::{Inst, Micro};
-use crate::code::rows::Rows;
 use crate::code::steps::Step;
 use crate::launch::Launch;
 use crate::memory::Memory;
@@ -81,11 +80,7 @@ fn bind<'a>(
             j
         }
     };
-    let mut steps = program.steps.clone();
-    for (step, inst) in steps.iter_mut().zip(&program.insts) {
-        if bad(inst).is_some() {
-            step.rows = Rows::Other;
-        }
-    }
-    (Cow::Owned(program.insts.iter().map(patch).collect()), Cow::Owned(steps), pool)
+    let insts: Vec<Inst> = program.insts.iter().map(patch).collect();
+    let steps = program.steps_of(&insts);
+    (Cow::Owned(insts), Cow::Owned(steps), pool)
 }

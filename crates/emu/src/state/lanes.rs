@@ -14,11 +14,15 @@ pub struct LaneVec(pub [u32; LANES]);
 impl LaneVec {
     pub const ZERO: LaneVec = LaneVec([0; LANES]);
 
+    /// What [`LaneVec::expand`] makes of all lanes.
+    pub(crate) const ALL: LaneVec = LaneVec([u32::MAX; LANES]);
+
     pub const fn splat(v: u32) -> LaneVec {
         LaneVec([v; LANES])
     }
 
     /// All ones in the lanes of a mask, zero in others.
+    #[inline(always)]
     pub fn expand(mask: Mask) -> LaneVec {
         LaneVec(std::array::from_fn(|i| if mask & 1 << i != 0 { u32::MAX } else { 0 }))
     }
@@ -33,6 +37,15 @@ impl LaneVec {
         for i in 0..LANES {
             let take = if mask & (1 << i) != 0 { u32::MAX } else { 0 };
             self.0[i] = (self.0[i] & !take) | (from.0[i] & take);
+        }
+    }
+
+    /// Takes over lanes as [`LaneVec::expand`] gives them. Where that comes from memory, the compiler cannot see that it could use masked
+    /// stores, which some processors execute slowly.
+    #[inline(always)]
+    pub(crate) fn merge(&mut self, take: &LaneVec, from: &LaneVec) {
+        for i in 0..LANES {
+            self.0[i] = (from.0[i] & take.0[i]) | (self.0[i] & !take.0[i]);
         }
     }
 
@@ -198,7 +211,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// A mask as kernels want it. It is the same for many instructions.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, mask: Mask) -> &LaneVec {
         if self.take.0 != mask {
             self.take = (mask, LaneVec::expand(mask));

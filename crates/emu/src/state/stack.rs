@@ -50,6 +50,7 @@ pub struct Stack {
 
 impl Stack {
     /// Puts an entry on top.
+    #[inline]
     pub fn push(&mut self, entry: Entry) {
         const LEAST: usize = 16;
         let at = self.len as usize;
@@ -61,6 +62,7 @@ impl Stack {
     }
 
     /// Takes the top entry.
+    #[inline]
     pub fn pop(&mut self) -> Option<Entry> {
         let top = self.last().copied();
         self.len = self.len.saturating_sub(1);

@@ -256,34 +256,54 @@ impl Warp {
     }
 
     pub(crate) fn push(&mut self, wait: Wait, mask: Mask, pc: u32) -> Result<(), StackError> {
-        if self.stack.len() >= MAX_STACK {
-            return Err((FaultKind::Stack, format!("the divergence stack exceeds {MAX_STACK} entries")));
+        if self.pushed(wait, mask, pc) {
+            return Ok(());
         }
-        self.stack.push(Entry { wait, mask, pc, waiting: 0 });
-        Ok(())
+        Err((FaultKind::Stack, format!("the divergence stack exceeds {MAX_STACK} entries")))
+    }
+
+    /// Pushes an entry if there is room: whether there is.
+    #[inline]
+    pub(crate) fn pushed(&mut self, wait: Wait, mask: Mask, pc: u32) -> bool {
+        let has_room = self.stack.len() < MAX_STACK;
+        if has_room {
+            self.stack.push(Entry { wait, mask, pc, waiting: 0 });
+        }
+        has_room
     }
 
     /// The threads of `mask` stop running and wait at the nearest entry of this kind. An entry of a caller is
     /// out of reach, except for LONGJMP.
     pub fn wait(&mut self, wait: Wait, mask: Mask) -> Result<(), StackError> {
-        let at = self.entry(wait, mask)?;
+        if self.waits(wait, mask) { Ok(()) } else { Err(no_entry(wait)) }
+    }
+
+    /// The same, if there is such an entry: whether there is.
+    #[inline]
+    pub(crate) fn waits(&mut self, wait: Wait, mask: Mask) -> bool {
+        let Some(at) = self.nearest(wait, mask) else { return false };
         self.stack[at].waiting |= mask;
         self.active &= !mask;
-        Ok(())
+        true
     }
 
     /// The nearest entry of a kind at which the threads of `mask` can wait.
     pub fn entry(&self, wait: Wait, mask: Mask) -> Result<usize, StackError> {
+        self.nearest(wait, mask).ok_or_else(|| no_entry(wait))
+    }
+
+    /// The same, if there is one.
+    #[inline]
+    fn nearest(&self, wait: Wait, mask: Mask) -> Option<usize> {
         for (at, entry) in self.stack.iter().enumerate().rev() {
             if entry.wait == wait && entry.mask & mask == mask {
-                return Ok(at);
+                return Some(at);
             }
             if entry.wait == Wait::Ret && wait != Wait::Jmp {
                 break;
             }
         }
-        let (leave, push) = wait.names();
-        Err((FaultKind::Stack, format!("{leave} without a matching {push} on the divergence stack")))
+        None
     }
 
     /// The threads of `mask` exit.
@@ -315,22 +335,26 @@ impl Warp {
 
     /// Makes threads run again if none does; a warp without any is done.
     pub(crate) fn unwind(&mut self) -> Result<(), StackError> {
+        if self.resumes() {
+            return Ok(());
+        }
+        if self.live != 0 {
+            return Err((FaultKind::Stack, "threads wait, but the divergence stack is empty".to_string()));
+        }
+        self.state = State::Done;
+        Ok(())
+    }
+
+    /// Makes threads run again if none does, and some wait at entries of the stack: whether any runs.
+    #[inline]
+    pub(crate) fn resumes(&mut self) -> bool {
         while self.active == 0 {
-            let Some(top) = self.stack.pop() else {
-                if self.live != 0 {
-                    return Err((
-                        FaultKind::Stack,
-                        "threads wait, but the divergence stack is empty".to_string(),
-                    ));
-                }
-                self.state = State::Done;
-                return Ok(());
-            };
+            let Some(top) = self.stack.pop() else { return false };
             let below = self.stack.iter().fold(0, |m, e| m | e.waiting);
             self.active = top.mask & self.live & !below;
             self.pc = top.pc;
         }
-        Ok(())
+        true
     }
 
     /// Branches: `taken` of the running threads go to `target`. Where the others go on, one side waits: on a card the
@@ -360,6 +384,12 @@ impl Warp {
         self.active &= !some;
         Ok(())
     }
+}
+
+#[cold]
+fn no_entry(wait: Wait) -> StackError {
+    let (leave, push) = wait.names();
+    (FaultKind::Stack, format!("{leave} without a matching {push} on the divergence stack"))
 }
 
 #[cfg(test)]

@@ -116,6 +116,9 @@ impl Cx<'_> {
 
     /// A warp has exited: barriers for all threads no longer wait for it.
     pub fn warp_exits(&mut self) {
+        if !self.env.bound.launch.program.code.has_barriers {
+            return;
+        }
         for id in 0..self.block.barriers.len() {
             if self.block.barriers[id].expected == 0 && self.block.barriers[id].arrived != 0 {
                 self.complete(id);

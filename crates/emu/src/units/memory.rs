@@ -1,6 +1,6 @@
 //! Loads, stores and atomics of a warp.
 //!
-//! A request whose addresses all lie in one buffer takes a path without checks of single threads ([`super::reach`]); the others
+//! A request whose addresses all lie in one buffer takes a path without checks of single threads ([`super::rows`]); the others
 //! are looked at lane by lane, so that a fault names the first thread at fault.
 
 use crate::check::shadow::{Kind, Request, Where};
@@ -10,11 +10,10 @@ use crate::fault::FaultKind;
 use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
 use crate::state::warp::Warp;
 use crate::trap::Trap;
-use crate::units::reach::{Pattern, Reach, Target, reach};
+use crate::units::rows;
 use nvir_base::num::float::{add32, ftz32, max32, min32};
 use nvir_base::num::int::sext;
 use nvir_hw::window;
-use nvir_simd::{Processor, Word};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a generic window begins.
@@ -145,7 +144,7 @@ fn padding(cx: &Cx<'_>, space: Space, a: u64, width: Width) -> Option<Place> {
     inside.then_some(Place::Local(at as usize))
 }
 
-fn narrow(width: Width, word: u32, a: u64) -> u32 {
+pub(super) fn narrow(width: Width, word: u32, a: u64) -> u32 {
     let v = word >> ((a & 3) * 8);
     match width {
         Width::U8 => v & 0xff,
@@ -157,7 +156,7 @@ fn narrow(width: Width, word: u32, a: u64) -> u32 {
 }
 
 /// The bits of a word that a narrow store at `a` replaces, and the shift.
-fn narrow_mask(width: Width, a: u64) -> (u32, u32) {
+pub(super) fn narrow_mask(width: Width, a: u64) -> (u32, u32) {
     let shift = (a & 3) as u32 * 8;
     match width.bytes() {
         1 => (0xff << shift, shift),
@@ -179,11 +178,7 @@ pub(crate) fn load(
         let a = addresses(cx, w, space, addr);
         cx.block.request(space, &a, mask, width);
     }
-    let mut bytes = LaneVec::ZERO;
-    if let Some(reach) = reach(cx, w, mask, (space, width), addr, &mut bytes) {
-        if dst != NULL {
-            load_reached(cx, w, mask, width, dst, &reach, &bytes);
-        }
+    if rows::load(cx, w, mask, (space, width), dst, addr) {
         return Ok(());
     }
     let a = addresses(cx, w, space, addr);
@@ -222,81 +217,6 @@ pub(crate) fn load(
     Ok(())
 }
 
-/// A load whose lanes need no checks.
-fn load_reached(
-    cx: &Cx<'_>,
-    w: &mut Warp,
-    mask: Mask,
-    width: Width,
-    dst: u8,
-    reach: &Reach,
-    bytes: &LaneVec,
-) {
-    let all = reach.first..reach.first + reach.count;
-    let fetch = Fetch { processor: cx.env.processor, mask, width, reach, bytes };
-    for k in 0..width.regs() as usize {
-        let row = &mut w.regs[dst as usize + k];
-        match reach.target {
-            Target::Global(b) => fetch.row(k, &cx.env.bound.memory.buffers[b].words[all.clone()], row),
-            Target::Shared => fetch.row(k, &cx.block.shared[all.clone()], row),
-            Target::Local if matches!(reach.pattern, Pattern::Same(_)) => {
-                row.blend(mask, w.local.get(reach.first + k).unwrap_or(&LaneVec::ZERO));
-            }
-            Target::Local => {
-                for l in lanes(mask) {
-                    let word = w.local.get(reach.first + reach.word(l, width, bytes) + k);
-                    row.0[l] = word.map_or(0, |word| word.0[l]);
-                }
-            }
-        }
-        if width.bytes() < 4 {
-            lanes(mask).for_each(|l| row.0[l] = narrow(width, row.0[l], reach.byte(l, bytes)));
-        }
-    }
-}
-
-/// A load of words that lanes share.
-struct Fetch<'a> {
-    processor: Processor,
-    mask: Mask,
-    width: Width,
-    reach: &'a Reach,
-    bytes: &'a LaneVec,
-}
-
-impl Fetch<'_> {
-    /// The word of each lane's access that is `k` behind its first.
-    #[inline(always)]
-    fn row<T: Word>(&self, k: usize, words: &[T], row: &mut LaneVec) {
-        let &Fetch { processor, mask, width, reach, bytes } = self;
-        let full = mask == Mask::MAX;
-        match (reach.pattern, words.first_chunk()) {
-            (Pattern::Same(_), _) if full => processor.fill(words[k].word(), &mut row.0),
-            (Pattern::Same(_), _) => row.blend(mask, &LaneVec::splat(words[k].word())),
-            (Pattern::Contiguous(_), Some(words)) if full && width == Width::B32 => {
-                processor.load(words, &mut row.0)
-            }
-            (Pattern::Scattered, _) if full => processor.gather(&words[k..], &bytes.0, &mut row.0),
-            (Pattern::Scattered, _) => {
-                let mut all = LaneVec::ZERO;
-                processor.gather(&words[k..], &bytes.0, &mut all.0);
-                processor.merge(mask, &all.0, &mut row.0);
-            }
-            (Pattern::Contiguous(_), _) => {
-                for l in lanes(mask) {
-                    row.0[l] = words[reach.word(l, width, bytes) + k].word();
-                }
-            }
-        }
-    }
-}
-
-/// Whether the words of a request are those of a row.
-#[inline]
-fn is_copied(reach: &Reach, mask: Mask, width: Width) -> bool {
-    matches!(reach.pattern, Pattern::Contiguous(_)) && mask == Mask::MAX && width == Width::B32
-}
-
 fn put(w: &mut Warp, dst: u8, n: usize, mask: Mask, rows: &[LaneVec; 4]) {
     if dst != NULL {
         for (k, row) in rows.iter().enumerate().take(n) {
@@ -330,9 +250,7 @@ pub(crate) fn store(
         let a = addresses(cx, w, space, addr);
         cx.block.request(space, &a, mask, width);
     }
-    let mut bytes = LaneVec::ZERO;
-    if let Some(reach) = reach(cx, w, mask, (space, width), addr, &mut bytes) {
-        store_reached(cx, w, mask, width, src, &reach, &bytes);
+    if rows::store(cx, w, mask, (space, width), src, addr) {
         return Ok(());
     }
     let a = addresses(cx, w, space, addr);
@@ -351,91 +269,6 @@ pub(crate) fn store(
         store_undefined(cx, w, l, place, width, a[l], src);
     }
     Ok(())
-}
-
-/// A store whose lanes need no checks. They store in ascending order: of several to one word the last wins.
-fn store_reached(
-    cx: &mut Cx<'_>,
-    w: &mut Warp,
-    mask: Mask,
-    width: Width,
-    src: u8,
-    reach: &Reach,
-    bytes: &LaneVec,
-) {
-    let all = reach.first..reach.first + reach.count;
-    if reach.target == Target::Local && w.local.len() < all.end {
-        w.local.resize(all.end, LaneVec::ZERO);
-    }
-    let copied = is_copied(reach, mask, width);
-    // Whole words, each somewhere else.
-    let scattered = reach.pattern == Pattern::Scattered && width.bytes() >= 4;
-    let word_of = |bytes: &LaneVec, l: usize| bytes.0[l] as usize >> 2;
-    for k in 0..width.regs() as usize {
-        let row = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
-        let word = |l: usize| reach.word(l, width, bytes) + k;
-        let left = |l: usize, old: u32| merged(width, reach.byte(l, bytes), row.0[l], old);
-        match reach.target {
-            Target::Global(b) => {
-                let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
-                if copied && let Some(words) = words.first_chunk() {
-                    cx.env.processor.store(&row.0, words);
-                    continue;
-                }
-                if scattered {
-                    each(mask, |l| words[word_of(bytes, l) + k].store(row.0[l], Relaxed));
-                    continue;
-                }
-                for l in lanes(mask) {
-                    let word = &words[word(l)];
-                    word.store(left(l, word.load(Relaxed)), Relaxed);
-                }
-            }
-            Target::Shared => {
-                let words = &mut cx.block.shared[all.clone()];
-                if copied && let Some(words) = words.first_chunk_mut() {
-                    cx.env.processor.copy(&row.0, words);
-                    continue;
-                }
-                if scattered {
-                    each(mask, |l| words[word_of(bytes, l) + k] = row.0[l]);
-                    continue;
-                }
-                for l in lanes(mask) {
-                    let word = &mut words[word(l)];
-                    *word = left(l, *word);
-                }
-            }
-            Target::Local if matches!(reach.pattern, Pattern::Same(_)) && width.bytes() >= 4 => {
-                w.local[reach.first + k].blend(mask, row);
-            }
-            Target::Local => {
-                for l in lanes(mask) {
-                    let word = &mut w.local[reach.first + word(l)].0[l];
-                    *word = left(l, *word);
-                }
-            }
-        }
-    }
-}
-
-/// Does something for each lane of a mask, in ascending order.
-#[inline(always)]
-fn each(mask: Mask, act: impl FnMut(usize)) {
-    match mask {
-        Mask::MAX => (0..LANES).for_each(act),
-        _ => lanes(mask).for_each(act),
-    }
-}
-
-/// What a store at an address leaves in a word.
-#[inline]
-fn merged(width: Width, address: u64, v: u32, old: u32) -> u32 {
-    if width.bytes() >= 4 {
-        return v;
-    }
-    let (bits, shift) = narrow_mask(width, address);
-    (old & !bits) | (v << shift & bits)
 }
 
 /// Registers take over which bits of a block's memory are undefined.
@@ -664,28 +497,8 @@ pub(crate) fn atomic(
 ) -> Result<(), Trap> {
     let wide = matches!(ty, AtomTy::U64 | AtomTy::S64);
     let width = if wide { Width::B64 } else { Width::B32 };
-    let mut bytes = LaneVec::ZERO;
-    if !wide
-        && cx.block.shadow.is_none()
-        && cx.block.profile.is_none()
-        && let Some(reach) = reach(cx, w, mask, (Space::Generic, width), addr, &mut bytes)
-        && let Target::Global(b) = reach.target
-    {
-        let words = &cx.env.bound.memory.buffers[b].words[reach.first..reach.first + reach.count];
-        let mut row = LaneVec::ZERO;
-        let [x, y] = src.map(|s| if s == NULL { &LaneVec::ZERO } else { &w.regs[s as usize] });
-        for l in lanes(mask) {
-            let word = &words[reach.word(l, width, &bytes)];
-            let (v, new) =
-                (x.0[l], |old: u32| combine(op, ty, old.into(), x.0[l].into(), y.0[l].into()) as u32);
-            row.0[l] = match (op, ty) {
-                (AtomOp::Add, AtomTy::U32 | AtomTy::S32) => word.fetch_add(v, Relaxed),
-                _ => word.fetch_update(Relaxed, Relaxed, |old| Some(new(old))).unwrap_or_else(|old| old),
-            };
-        }
-        if dst != NULL {
-            w.regs[dst as usize].blend(mask, &row);
-        }
+    let unseen = cx.block.shadow.is_none() && cx.block.profile.is_none();
+    if !wide && unseen && rows::atomic(cx, w, mask, (op, ty), (dst, src), addr) {
         return Ok(());
     }
     let a = addresses(cx, w, Space::Generic, addr);
@@ -725,7 +538,7 @@ pub(crate) fn atomic(
 }
 
 /// The new value of an atomic's memory.
-fn combine(op: AtomOp, ty: AtomTy, old: u64, x: u64, y: u64) -> u64 {
+pub(super) fn combine(op: AtomOp, ty: AtomTy, old: u64, x: u64, y: u64) -> u64 {
     let signed = |v: u64| if ty == AtomTy::S64 { v as i64 } else { i64::from(v as i32) };
     let is_signed = matches!(ty, AtomTy::S32 | AtomTy::S64);
     if let AtomTy::F32 { ftz } = ty {

@@ -3,7 +3,8 @@
 pub(crate) mod barrier;
 pub(crate) mod flow;
 pub(crate) mod memory;
-pub(crate) mod reach;
+mod reach;
+mod rows;
 pub(crate) mod special;
 pub(crate) mod surface;
 pub(crate) mod texels;

@@ -6,7 +6,6 @@ use crate::code::micro::{Addr, Space, Width};
 use crate::cx::Cx;
 use crate::state::lanes::{LANES, LaneVec, Mask};
 use crate::state::warp::Warp;
-use nvir_simd::{Features, Kernel};
 
 /// What a request reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,95 +59,63 @@ pub(super) enum Pattern {
     Scattered,
 }
 
-/// How the low 32 bits of addresses come about: base plus `add`, of which the bits of `keep` count. A single number, since what has
-/// just been stored in pieces takes long to be loaded as a whole.
-#[derive(Clone, Copy)]
-struct How(u64);
-
-/// Addresses in the windowed spaces wrap at 24 bits, others at 32.
-const WINDOWED: u64 = 1 << 40;
-
-impl How {
-    /// `log_bytes`: the bytes of an access, as a power of two.
-    fn new(add: u32, log_bytes: u32, space: Space) -> How {
-        let windowed = if space == Space::Generic { 0 } else { WINDOWED };
-        How(u64::from(add) | u64::from(log_bytes) << 32 | windowed)
-    }
-
-    #[inline(always)]
-    fn log_bytes(self) -> u32 {
-        (self.0 >> 32) as u32 & 7
-    }
-
-    #[inline(always)]
-    fn address(self, base: u32) -> u32 {
-        let keep = if self.0 & WINDOWED != 0 { 0x00ff_ffff } else { u32::MAX };
-        base.wrapping_add(self.0 as u32) & keep
-    }
+/// The addresses of all lanes.
+struct Addresses<'a> {
+    /// The lanes that are on ([`LaneVec::expand`]), and the first of them.
+    on: &'a LaneVec,
+    first: usize,
+    /// Bases, and their high words.
+    low: &'a LaneVec,
+    high: &'a LaneVec,
+    /// What is added to the low word, and the bits of it that count.
+    add: u32,
+    keep: u32,
 }
 
-/// What is known of the addresses of all lanes that are on: each access follows that of the lane before; all are at one place; all high
-/// words are the same.
-const FOLLOW: u32 = 1;
-const SAME: u32 = 2;
-const NEAR: u32 = 4;
-
-struct LookAt<const PARTIAL: bool>;
-
-/// Low and high words of bases, and the lanes that are on.
-impl<const PARTIAL: bool> Kernel<(), LaneVec, LaneVec, How, u32> for LookAt<PARTIAL> {
+impl Addresses<'_> {
+    /// The low word of a lane's.
     #[inline(always)]
-    fn run<F: Features>(_: &mut (), low: &LaneVec, high: &LaneVec, how: &How, mask: u32) -> u32 {
-        let how = *how;
-        let first = mask.trailing_zeros() as usize % LANES;
-        let (start, start_high) = (how.address(low.0[first]), high.0[first]);
-        // Where lane 0 would be.
-        let origin = start.wrapping_sub((first as u32) << how.log_bytes());
-        let (mut parts, mut differs, mut far) = (0, 0, 0);
-        for i in 0..LANES {
-            let on = if PARTIAL { 0u32.wrapping_sub(mask >> i & 1) } else { u32::MAX };
-            let v = how.address(low.0[i]);
-            parts |= (v ^ origin.wrapping_add((i as u32) << how.log_bytes())) & on;
-            differs |= (v ^ start) & on;
-            far |= (high.0[i] ^ start_high) & on;
-        }
-        let known = |broken: u32, what: u32| if broken == 0 { what } else { 0 };
-        known(parts, FOLLOW) | known(differs, SAME) | known(far, NEAR)
+    fn of(&self, lane: usize) -> u32 {
+        self.low.0[lane].wrapping_add(self.add) & self.keep
     }
-}
 
-/// The range of addresses that do not follow each other.
-struct Spread<'a> {
-    /// Of each lane, from the lowest on; those that are off have that of the first that is on.
-    from_lowest: &'a mut LaneVec,
-    lowest: u32,
-    highest: u32,
-    /// The bits that any of them has.
-    bits: u32,
-}
-
-struct SpreadOut<const PARTIAL: bool>;
-
-impl<const PARTIAL: bool> Kernel<Spread<'_>, LaneVec, (), How, ()> for SpreadOut<PARTIAL> {
+    /// Whether all lanes have the same high word, and low words as `expected` says of each.
     #[inline(always)]
-    fn run<F: Features>(spread: &mut Spread<'_>, low: &LaneVec, _: &(), how: &How, mask: u32) {
-        let how = *how;
-        let start = how.address(low.0[mask.trailing_zeros() as usize % LANES]);
+    fn are(&self, expected: impl Fn(usize) -> u32) -> bool {
+        let high = self.high.0[self.first];
+        let differs = |i: usize| (self.of(i) ^ expected(i) | self.high.0[i] ^ high) & self.on.0[i];
+        (0..LANES).fold(0, |all, i| all | differs(i)) == 0
+    }
+
+    /// Where they lie, if all have the same high word. `from_lowest` gets each lane's, from the lowest on; those that are off have that of
+    /// the first that is on.
+    #[inline(always)]
+    fn spread(&self, from_lowest: &mut LaneVec) -> Option<Spread> {
+        let (start, high) = (self.of(self.first), self.high.0[self.first]);
         let mut all = LaneVec::ZERO;
-        let (mut lowest, mut highest, mut bits) = (u32::MAX, 0, 0);
+        let (mut lowest, mut highest, mut bits, mut far) = (u32::MAX, 0, 0, 0);
         for i in 0..LANES {
-            let on = if PARTIAL { 0u32.wrapping_sub(mask >> i & 1) } else { u32::MAX };
-            let v = how.address(low.0[i]) & on | start & !on;
+            let on = self.on.0[i];
+            let v = self.of(i) & on | start & !on;
             all.0[i] = v;
             lowest = lowest.min(v);
             highest = highest.max(v);
             bits |= v;
+            far |= (self.high.0[i] ^ high) & on;
         }
         for i in 0..LANES {
-            spread.from_lowest.0[i] = all.0[i] - lowest;
+            from_lowest.0[i] = all.0[i] - lowest;
         }
-        (spread.lowest, spread.highest, spread.bits) = (lowest, highest, bits);
+        (far == 0).then_some(Spread { lowest, highest, bits })
     }
+}
+
+/// The range of addresses that do not follow each other.
+struct Spread {
+    lowest: u32,
+    highest: u32,
+    /// The bits that any of them has.
+    bits: u32,
 }
 
 /// Where a request goes, if it needs no checks of single lanes. What [`Pattern::Scattered`] says of single lanes is left in `bytes`.
@@ -183,34 +150,30 @@ pub(super) fn reach(
         Some(_) => (0, addr.offset as u64),
         None => (addr.offset as u32, 0),
     };
-    let (size, full) = (width.bytes(), mask == Mask::MAX);
-    let how = How::new(add, size.trailing_zeros(), space);
-    let start = how.address(low.0[first]);
-    let start_high = high.map_or(0, |high| high.0[first]);
-    let looks = if full {
-        env.processor.compiled::<LookAt<false>, _, _, _, _, _>()
-    } else {
-        env.processor.compiled::<LookAt<true>, _, _, _, _, _>()
-    };
+    // Addresses in the windowed spaces wrap at 24 bits, others at 32.
+    let keep = if space == Space::Generic { u32::MAX } else { 0x00ff_ffff };
+    let on = if mask == Mask::MAX { &LaneVec::ALL } else { cx.block.scratch.take(mask) };
     // Entry 0 of the pool is zero.
-    let known = looks(&mut (), low, high.unwrap_or(&pool[0]), &how, mask);
-    if known & NEAR == 0 {
-        return None;
-    }
+    let addresses = Addresses { on, first, low, high: high.unwrap_or(&pool[0]), add, keep };
+    let (start, start_high) = (addresses.of(first), addresses.high.0[first]);
+    let (size, log_bytes) = (width.bytes(), width.bytes().trailing_zeros());
     let last = LANES - 1 - mask.leading_zeros() as usize;
-    let following = ((last - first) as u32) << how.log_bytes();
-    let (lowest, highest, bits, pattern) = if known & SAME != 0 {
+    // Where lane 0 would be if accesses followed each other.
+    let origin = start.wrapping_sub((first as u32) << log_bytes);
+    let follows = |lane: usize| origin.wrapping_add((lane as u32) << log_bytes);
+    // Two lanes say what to look for.
+    let another = (mask & mask.wrapping_sub(1)).trailing_zeros() as usize;
+    let next = addresses.of(if another < LANES { another } else { first });
+    let (lowest, highest, bits, pattern) = if next == start && addresses.are(|_| start) {
         (start, start, start, Pattern::Same(0))
-    } else if known & FOLLOW != 0 && size >= 4 && start.checked_add(following).is_some() {
-        (start, start + following, start, Pattern::Contiguous(first))
+    } else if size >= 4
+        && next == follows(another)
+        && addresses.are(follows)
+        && let Some(highest) = start.checked_add(((last - first) as u32) << log_bytes)
+    {
+        (start, highest, start, Pattern::Contiguous(first))
     } else {
-        let mut spread = Spread { from_lowest: bytes, lowest: 0, highest: 0, bits: 0 };
-        let spreads = if full {
-            env.processor.compiled::<SpreadOut<false>, _, _, _, _, _>()
-        } else {
-            env.processor.compiled::<SpreadOut<true>, _, _, _, _, _>()
-        };
-        spreads(&mut spread, low, &(), &how, mask);
+        let spread = addresses.spread(bytes)?;
         (spread.lowest, spread.highest, spread.bits, Pattern::Scattered)
     };
     // What is aligned stays so if the offset is, and only then.

@@ -1,7 +1,7 @@
 //! Special registers.
 
 use crate::cx::Cx;
-use crate::state::lanes::{LANES, LaneVec};
+use crate::state::lanes::{LANES, LaneVec, Mask};
 use crate::state::warp::Warp;
 use nvir_hw::{special, window};
 
@@ -35,6 +35,28 @@ impl ThreadNumbers {
         static NONE: [LaneVec; 3] = [LaneVec::ZERO; 3];
         self.0.get(warp as usize).unwrap_or(&NONE)
     }
+}
+
+/// Whether S2R gives the lanes of a kernel's warp what [`kernel_row`] does.
+pub(crate) fn is_of_kernels(reg: u8) -> bool {
+    matches!(
+        reg,
+        special::TID_X..=special::TID_Z
+            | special::CTAID_X..=special::CTAID_Z
+            | special::NTID_X..=special::NTID_Z
+            | special::NCTAID_X..=special::NCTAID_Z
+    )
+}
+
+/// Sets what S2R gives the lanes of a kernel's warp, for the numbers and sizes of threads and blocks.
+#[inline(always)]
+pub(crate) fn kernel_row(cx: &mut Cx<'_>, w: &mut Warp, mask: Mask, dst: u8, reg: u8) {
+    let row = match reg {
+        special::TID_X..=special::TID_Z => cx.env.threads.rows(w.index)[(reg - special::TID_X) as usize],
+        _ => LaneVec::splat(special_register(cx, w, reg, 0)),
+    };
+    let to = &mut w.regs[dst as usize];
+    if mask == Mask::MAX { *to = row } else { to.merge(cx.block.scratch.take(mask), &row) }
 }
 
 /// What S2R gives all lanes; those that have no thread, anything.
