@@ -1,15 +1,16 @@
 //! Components of a warp's lookup as rows: texels decoded, compared, and added up by their weights.
 
 use super::canonical;
-use super::plain::Fraction;
-use super::source::Field;
+use super::plain::{Component, Fraction};
+use super::source::{Field, Source};
 use super::taps::{Floats, Taps, Words};
 use crate::image::Compare;
 use crate::state::lanes::{LANES, LaneVec};
 use nvir_base::format::Kind;
 use nvir_base::num::conv::half_to_float;
 use nvir_base::srgb;
-use nvir_simd::{Features, Kernel};
+use nvir_simd::{Features, Kernel, Processor};
+use std::sync::atomic::AtomicU32;
 
 /// How much each of the four texels counts. (Loops: functions of arrays would be compiled without the processor's features.)
 #[inline(always)]
@@ -68,7 +69,7 @@ impl<const LINEAR: bool, const WORDS: bool> Kernel<[LaneVec; 4], [Words; 4], Tap
 }
 
 /// The field of each lane's texel, of the words that it is in; `true`: several texels share a word.
-pub(super) struct Decode;
+struct Decode;
 
 impl Kernel<Words, Words, (Field, bool), Words, ()> for Decode {
     #[inline(always)]
@@ -104,7 +105,7 @@ impl Kernel<Words, Words, (Field, bool), Words, ()> for Decode {
 }
 
 /// Takes over words where a mask is set.
-pub(super) struct Replace;
+struct Replace;
 
 impl Kernel<Words, Words, Words, (), ()> for Replace {
     #[inline(always)]
@@ -154,5 +155,62 @@ impl Kernel<Words, [Words; 4], Taps, (), ()> for Sum {
             };
             *sum = canonical(0.0 + part(0) + part(1) + part(2) + part(3));
         }
+    }
+}
+
+/// The texels that lanes look at in a level, of any fields, perhaps with a border.
+pub(super) struct Looked<'a> {
+    /// Of a texel.
+    pub bytes: u32,
+    pub processor: Processor,
+    /// From the word that the level begins in.
+    pub words: &'a [AtomicU32],
+    pub taps: &'a Taps,
+    /// How many texels lanes look at: one or four.
+    pub corners: usize,
+    /// Where the border is in place of a texel, if it can be.
+    pub border: Option<[Words; 4]>,
+}
+
+impl Looked<'_> {
+    /// A component of each texel, or the border's.
+    pub(super) fn channel(&self, component: Component, border: u32) -> [Words; 4] {
+        let processor = self.processor;
+        let mut texels = [[0; LANES]; 4];
+        for (n, texels) in texels.iter_mut().enumerate().take(self.corners) {
+            match component {
+                Component::Same(v) => *texels = [v.to_bits(); LANES],
+                Component::Field(field) => {
+                    let mut stored = [0; LANES];
+                    let words = self.words.get(field.low as usize / 32..).unwrap_or(&[]);
+                    processor.gather(words, &self.taps.places[n], &mut stored);
+                    let form = processor.compiled::<Decode, _, _, _, _, _>();
+                    form(texels, &stored, &(field, self.bytes < 4), &self.taps.places[n], 0);
+                }
+            }
+            if let Some(outside) = &self.border {
+                let form = processor.compiled::<Replace, _, _, _, _, _>();
+                form(texels, &outside[n], &[border; LANES], &(), 0);
+            }
+        }
+        texels
+    }
+
+    /// A component of the result where texels were compared: as if they had the results in their first three channels and 1 in the
+    /// last.
+    pub(super) fn comparison(&self, source: Source, c: usize, compared: &[Words; 4]) -> [Words; 4] {
+        const ONE: u32 = 1f32.to_bits();
+        let mut texels = match source {
+            Source::Channel(0..=2) => *compared,
+            Source::Channel(_) | Source::OneFloat => [[ONE; LANES]; 4],
+            Source::Zero => [[0; LANES]; 4],
+            Source::OneInt => [[1; LANES]; 4],
+        };
+        // The border's result is not sent through the sources.
+        for (n, outside) in self.border.iter().flatten().enumerate() {
+            let form = self.processor.compiled::<Replace, _, _, _, _, _>();
+            form(&mut texels[n], outside, if c == 3 { &[ONE; LANES] } else { &compared[n] }, &(), 0);
+        }
+        texels
     }
 }

@@ -8,6 +8,7 @@ mod blend;
 mod coordinates;
 pub(crate) mod descriptors;
 mod lookup;
+mod operands;
 mod plain;
 mod rows;
 mod source;

@@ -124,6 +124,11 @@ impl Plain {
         Some(Plain { buffer, levels, bytes, layer_stride, integer, components, fractions, depth })
     }
 
+    /// The words of memory from the one that a level begins in.
+    pub(super) fn words<'a>(&self, memory: &'a Memory, level: &Level) -> Option<&'a [AtomicU32]> {
+        memory.buffers[self.buffer].words.get((level.first / 4) as usize..)
+    }
+
     /// The components of a texel that begins at a byte.
     #[inline(never)]
     fn texel(&self, words: &[AtomicU32], at: u64) -> [f32; 4] {

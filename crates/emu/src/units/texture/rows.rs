@@ -3,55 +3,23 @@
 //! has something unusual (a place that is no number or far away, another texture, many levels) nothing is found here, and
 //! [`super::lookup`] looks each lane up.
 
-use super::blend::{Compared, Decode, Fractions, Replace, Sum};
+use super::blend::{Compared, Fractions, Looked, Sum};
 use super::lookup::{Lookup, face_place};
-use super::plain::{Component, Level, Plain};
-use super::source::{Source, Texture};
+use super::operands::{Operands, Roles};
+use super::plain::Plain;
+use super::source::Texture;
 use super::taps::{Fetched, FindBorder, FindFetched, FindTaps, Floats, Place, Taps, Words, is_simple};
 use super::{Args, canonical, depends_on_footprint, footprints};
-use crate::code::micro::NULL;
 use crate::code::texop::{Lod, TexKind, TexOp};
-use crate::cx::Cx;
+use crate::cx::{Cx, Env};
 use crate::image::{Compare, Filter, MipFilter, Sampler, Wrap};
 use crate::memory::Memory;
 use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::state::warp::Warp;
-use nvir_base::Chip;
 use nvir_simd::{Features, Kernel, Processor};
-use std::sync::atomic::AtomicU32;
 
 /// Levels that the lanes of a warp look at, at most: each is looked up by itself.
 const MAX_LEVELS: usize = 4;
-
-/// Where operands of a lookup stand among its registers.
-struct Roles {
-    /// The word with the texture's name, and its lowest bit there.
-    handle: Option<(usize, u32)>,
-    layer: Option<usize>,
-    coord: usize,
-    level: usize,
-    offset: usize,
-    reference: usize,
-}
-
-impl Roles {
-    /// As [`TexOp::args_of`] has them.
-    fn of(op: &TexOp, chip: Chip) -> Roles {
-        let (handle, layer, coord) = match (chip, op.indirect, op.array) {
-            (Chip::Gf100, true, array) => (Some((0, 16)), array.then_some(0), 1),
-            (Chip::Gf100, false, true) => (None, Some(0), 1),
-            (_, true, true) => (Some((0, 0)), Some(1), 2),
-            (_, true, false) => (Some((0, 0)), None, 1),
-            (_, false, true) => (None, Some(0), 1),
-            (_, false, false) => (None, None, 0),
-        };
-        let level = coord + usize::from(op.dims);
-        let has_level =
-            matches!(op.kind, TexKind::Sample(Lod::Bias | Lod::Level) | TexKind::Fetch { level: true, .. });
-        let offset = level + usize::from(has_level);
-        Roles { handle, layer, coord, level, offset, reference: offset + usize::from(op.offset) }
-    }
-}
 
 /// What a lookup gives the lanes of a mask, if it is one of these.
 pub(super) fn look_up(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[LaneVec; 4]> {
@@ -59,64 +27,91 @@ pub(super) fn look_up(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Opti
     if !op.has_rows() || env.observed {
         return None;
     }
-    let first = lanes(mask).next()?;
-    let roles = Roles::of(op, env.bound.launch.program.chip());
-    let row = |n: usize| match op.args.get(n) {
-        Some(&reg) if reg != NULL => &w.regs[usize::from(reg)].0,
-        _ => &LaneVec::ZERO.0,
-    };
-    if let Some((at, low)) = roles.handle
-        && lanes(mask).any(|l| row(at)[l] >> low != row(at)[first] >> low)
-    {
-        return None;
-    }
+    let operands = Operands { w, op, roles: Roles::of(op, env.bound.launch.program.chip()) };
+    let first = lanes(mask).next().filter(|_| operands.name_one(mask))?;
     let Args { texture, sampler, .. } = op.args_of(env, w, first);
     let ready = cx.block.textures.texture(env.bound, texture).ok()?;
     let plain = ready.plain.as_ref()?;
-    // Signed nibbles, of axes that there are.
-    let offsets = op.offset.then(|| {
-        let words = row(roles.offset);
-        let of = |axis: usize| match axis < usize::from(op.dims) {
-            true => words.map(|word| (word << (28 - 4 * axis)) as i32 >> 28),
-            false => [0; LANES],
-        };
-        [of(0), of(1)]
-    });
-    let (wanted, processor, memory) = (op.mask, env.processor, env.bound.memory);
-    let sampler = match op.kind {
-        TexKind::Sample(_) if plain.integer => return None,
-        TexKind::Sample(_) => cx.block.textures.sampler(env.bound, sampler).ok()?,
-        _ => Sampler::default(),
+    match op.kind {
+        TexKind::Sample(_) if plain.integer => None,
+        TexKind::Sample(lod) => {
+            let sampler = cx.block.textures.sampler(env.bound, sampler).ok()?;
+            sample(env, &operands, (plain, &ready.texture, &sampler), mask, lod)
+        }
+        _ => fetch(env, &operands, plain, mask),
+    }
+}
+
+/// Texels by whole coordinates and layers of one level; zero where there is none.
+fn fetch(env: &Env<'_>, operands: &Operands<'_>, plain: &Plain, mask: Mask) -> Option<[LaneVec; 4]> {
+    let op = operands.op;
+    let level = match op.kind {
+        TexKind::Fetch { level: true, .. } => operands.row(operands.roles.level),
+        _ => &LaneVec::ZERO.0,
     };
-    let is_spread = sampler.max_anisotropy.max(ready.texture.max_anisotropy) > 1;
-    // One dimension is the middle of rows of one texel.
+    let first = level[lanes(mask).next()?];
+    if lanes(mask).any(|l| level[l] != first) {
+        return None;
+    }
+    let level = plain.levels.get(first as usize)?;
+    let offsets = operands.offsets();
+    let coord = |axis: usize| -> Words {
+        let coord = if axis < usize::from(op.dims) { operands.coord(axis) } else { &LaneVec::ZERO.0 };
+        let offset = |l: usize| offsets.as_ref().map_or(0, |o| o[axis][l] as u32);
+        std::array::from_fn(|l| coord[l].wrapping_add(offset(l)))
+    };
+    let at = [coord(0), coord(1), operands.layers().unwrap_or([0; LANES])];
+    let mut fetched = Fetched { places: [0; LANES], outside: [0; LANES] };
+    let form = env.processor.compiled::<FindFetched, _, _, _, _, _>();
+    form(&mut fetched, &at, level, &[plain.bytes, plain.layer_stride], 0);
+    let taps = Taps { places: [fetched.places; 4], weights: [[0.0; LANES]; 2] };
+    let words = plain.words(env.bound.memory, level)?;
+    let border = Some([fetched.outside; 4]);
+    let looked =
+        Looked { bytes: plain.bytes, processor: env.processor, words, taps: &taps, corners: 1, border };
+    let mut found = [LaneVec::ZERO; 4];
+    for (c, found) in found.iter_mut().enumerate().filter(|(c, _)| op.mask >> c & 1 != 0) {
+        found.0 = looked.channel(plain.components[c], 0)[0];
+    }
+    Some(found)
+}
+
+/// Filtered texels.
+fn sample(
+    env: &Env<'_>,
+    operands: &Operands<'_>,
+    (plain, texture, sampler): (&Plain, &Texture, &Sampler),
+    mask: Mask,
+    lod: Lod,
+) -> Option<[LaneVec; 4]> {
+    /// One dimension is the middle of rows of one texel.
     const MIDDLE: Words = [0.5f32.to_bits(); LANES];
+    let Operands { w, op, ref roles } = *operands;
+    let is_spread = sampler.max_anisotropy.max(texture.max_anisotropy) > 1;
     let is_line = op.dims == 1;
     if is_line && plain.levels.iter().any(|l| l.size[1] != 1) || is_spread {
         return None;
     }
-    let references =
-        op.shadow.then(|| row(roles.reference).map(|r| ready.texture.texels.reference(f32::from_bits(r))));
-    let on_faces = op.cube.then(|| faces([0, 1, 2].map(|i| row(roles.coord + i)), mask));
-    let layers = roles.layer.map(|at| row(at).map(|word| word & 0xffff));
+    let on_faces = op.cube.then(|| faces([0, 1, 2].map(|axis| operands.coord(axis)), mask));
     let layers = match &on_faces {
-        None => layers,
+        None => operands.layers(),
         Some([.., face]) => {
             let cubes = (plain.levels.first()?.layers / 6).max(1);
-            let layers = layers.unwrap_or([0; LANES]);
+            let layers = operands.layers().unwrap_or([0; LANES]);
             Some(std::array::from_fn(|l| layers[l].min(cubes - 1) * 6 + face[l]))
         }
     };
+    let reference = |r: u32| texture.texels.reference(f32::from_bits(r));
     let [wrap_x, wrap_y, _] = sampler.wrap;
     let rows = Rows {
         plain,
-        texture: &ready.texture,
-        memory,
-        processor,
-        sampler: &sampler,
+        texture,
+        memory: env.bound.memory,
+        processor: env.processor,
+        sampler,
         coord: match &on_faces {
             Some([x, y, _]) => [x, y],
-            None => [row(roles.coord), if is_line { &MIDDLE } else { row(roles.coord + 1) }],
+            None => [operands.coord(0), if is_line { &MIDDLE } else { operands.coord(1) }],
         },
         wrap: match (op.cube, is_line) {
             (true, _) => [Wrap::ClampToEdge; 2],
@@ -125,28 +120,14 @@ pub(super) fn look_up(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Opti
         },
         across_edges: op.cube && sampler.seamless,
         layers: layers.as_ref(),
-        offsets: offsets.map(|o| o.map(|row| row.map(|n| n as f32))),
-        references,
-        scaled: sampler.unnormalized || ready.texture.scaled,
+        offsets: operands.offsets().map(|o| o.map(|row| row.map(|n| n as f32))),
+        references: op.shadow.then(|| operands.row(roles.reference).map(reference)),
+        scaled: sampler.unnormalized || texture.scaled,
         mask,
         take: &LaneVec::expand(mask).0,
-        wanted,
+        wanted: op.mask,
     };
-    let level = row(roles.level);
-    let TexKind::Sample(lod) = op.kind else {
-        let has_level = op.kind == TexKind::Fetch { level: true, ms: false };
-        let level = if has_level { level } else { &LaneVec::ZERO.0 };
-        if lanes(mask).any(|l| level[l] != level[first]) {
-            return None;
-        }
-        let coord = |axis: usize| -> Words {
-            let coord = if axis < usize::from(op.dims) { row(roles.coord + axis) } else { &LaneVec::ZERO.0 };
-            let offset = |l: usize| offsets.as_ref().map_or(0, |o| o[axis][l] as u32);
-            std::array::from_fn(|l| coord[l].wrapping_add(offset(l)))
-        };
-        return rows.fetch(level[first], &[coord(0), coord(1), layers.unwrap_or([0; LANES])]);
-    };
-    if !depends_on_footprint(&ready.texture, &sampler) {
+    if !depends_on_footprint(texture, sampler) {
         return rows.plane(0, sampler.mag, mask);
     }
     let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
@@ -154,7 +135,6 @@ pub(super) fn look_up(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Opti
         false => Some([0; LANES]),
         true if op.cube => {
             let moved = footprints(env, w, op, mask)?;
-            let (texture, sampler) = (&ready.texture, &sampler);
             Some(std::array::from_fn(|lane| {
                 let footprint = Some(moved[lane]);
                 Lookup { warp: w, lane, texture, plain: None, sampler, op, footprint }.implicit().to_bits()
@@ -162,6 +142,7 @@ pub(super) fn look_up(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Opti
         }
         true => rows.implicit(),
     };
+    let level = operands.row(roles.level);
     let lods = match lod {
         Lod::Zero => [0; LANES],
         Lod::Level => *level,
@@ -267,28 +248,6 @@ impl Rows<'_> {
         None
     }
 
-    /// The words of memory from the one that a level begins in.
-    fn words(&self, level: &Level) -> Option<&[AtomicU32]> {
-        self.memory.buffers[self.plain.buffer].words.get((level.first / 4) as usize..)
-    }
-
-    /// Texels of a level by whole coordinates and layers; zero where there is none.
-    fn fetch(&self, level: u32, at: &[Words; 3]) -> Option<[LaneVec; 4]> {
-        let Plain { bytes, layer_stride, components, levels, .. } = self.plain;
-        let level = levels.get(level as usize)?;
-        let mut fetched = Fetched { places: [0; LANES], outside: [0; LANES] };
-        let form = self.processor.compiled::<FindFetched, _, _, _, _, _>();
-        form(&mut fetched, at, level, &[*bytes, *layer_stride], 0);
-        let taps = Taps { places: [fetched.places; 4], weights: [[0.0; LANES]; 2] };
-        let border = Some([fetched.outside; 4]);
-        let looked = Looked { rows: self, words: self.words(level)?, taps: &taps, corners: 1, border };
-        let mut found = [LaneVec::ZERO; 4];
-        for (c, found) in found.iter_mut().enumerate().filter(|(c, _)| self.wanted >> c & 1 != 0) {
-            found.0 = looked.channel(components[c], 0)[0];
-        }
-        Some(found)
-    }
-
     /// One level, filtered at one place a lane, for the lanes of a mask.
     fn plane(&self, level: usize, filter: Filter, mask: Mask) -> Option<[LaneVec; 4]> {
         let level = self.plain.levels.get(level)?;
@@ -322,7 +281,7 @@ impl Rows<'_> {
             self.processor.compiled::<FindBorder, _, _, _, _, _>()(&mut border, &self.coord, place, &(), 0);
             border
         };
-        let words = self.words(level)?;
+        let words = self.plain.words(self.memory, level)?;
         let corners = if linear { 4 } else { 1 };
         if self.across_edges {
             let outside = border(&Place { wrap: [Wrap::ClampToBorder; 2], ..place });
@@ -336,7 +295,8 @@ impl Rows<'_> {
         let fractions = self.plain.fractions.as_ref().filter(|_| !has_border && self.references.is_none());
         let Some(fractions) = fractions else {
             let border = has_border.then(|| border(&place));
-            Looked { rows: self, words, taps: &taps, corners, border }.components(&mut found);
+            let processor = self.processor;
+            self.components(&Looked { bytes, processor, words, taps: &taps, corners, border }, &mut found);
             return Some(found);
         };
         let mut texels = [[0; LANES]; 4];
@@ -352,91 +312,30 @@ impl Rows<'_> {
         form(&mut found, &texels, &taps, fractions, self.wanted.into());
         Some(found)
     }
-}
 
-/// The texels of a level that a lookup finds, of any fields, with a border, compared.
-struct Looked<'a> {
-    rows: &'a Rows<'a>,
-    /// From the word that the level begins in.
-    words: &'a [AtomicU32],
-    taps: &'a Taps,
-    /// How many texels lanes look at: one or four.
-    corners: usize,
-    /// Where the border is in place of a texel, if it can be.
-    border: Option<[Words; 4]>,
-}
-
-impl Looked<'_> {
-    /// What is wanted.
-    fn components(&self, found: &mut [LaneVec; 4]) {
-        let Rows { plain, sampler, .. } = *self.rows;
+    /// What is wanted of the texels that were found.
+    fn components(&self, looked: &Looked<'_>, found: &mut [LaneVec; 4]) {
+        let Rows { plain, sampler, processor, .. } = *self;
         let border = sampler.border_bits.unwrap_or(sampler.border.map(f32::to_bits));
-        let compared = self.rows.references.as_ref().map(|references| {
+        let compared = self.references.as_ref().map(|references| {
             let compare = sampler.compare.unwrap_or(Compare::Lequal);
-            let mut depths = self.channel(plain.depth, border[0]);
-            let form = self.rows.processor.compiled::<Compared, _, _, _, _, _>();
-            depths[..self.corners].iter_mut().for_each(|d| form(d, references, &compare, &(), 0));
+            let mut depths = looked.channel(plain.depth, border[0]);
+            let form = processor.compiled::<Compared, _, _, _, _, _>();
+            depths[..looked.corners].iter_mut().for_each(|d| form(d, references, &compare, &(), 0));
             depths
         });
-        let wanted = found.iter_mut().enumerate().filter(|(c, _)| self.rows.wanted >> c & 1 != 0);
+        let wanted = found.iter_mut().enumerate().filter(|(c, _)| self.wanted >> c & 1 != 0);
         for (c, found) in wanted {
             let texels = match &compared {
-                None => self.channel(plain.components[c], border[c]),
-                Some(compared) => self.comparison(c, compared),
+                None => looked.channel(plain.components[c], border[c]),
+                Some(compared) => looked.comparison(self.texture.sources[c], c, compared),
             };
-            if self.corners == 1 {
+            if looked.corners == 1 {
                 found.0 = texels[0];
             } else {
-                self.rows.processor.compiled::<Sum, _, _, _, _, _>()(
-                    &mut found.0,
-                    &texels,
-                    self.taps,
-                    &(),
-                    0,
-                );
+                processor.compiled::<Sum, _, _, _, _, _>()(&mut found.0, &texels, looked.taps, &(), 0);
             }
         }
-    }
-
-    /// A component of each texel, or the border's.
-    fn channel(&self, component: Component, border: u32) -> [Words; 4] {
-        let Rows { processor, plain, .. } = *self.rows;
-        let mut texels = [[0; LANES]; 4];
-        for (n, texels) in texels.iter_mut().enumerate().take(self.corners) {
-            match component {
-                Component::Same(v) => *texels = [v.to_bits(); LANES],
-                Component::Field(field) => {
-                    let mut stored = [0; LANES];
-                    let words = self.words.get(field.low as usize / 32..).unwrap_or(&[]);
-                    processor.gather(words, &self.taps.places[n], &mut stored);
-                    let form = processor.compiled::<Decode, _, _, _, _, _>();
-                    form(texels, &stored, &(field, plain.bytes < 4), &self.taps.places[n], 0);
-                }
-            }
-            if let Some(outside) = &self.border {
-                let form = processor.compiled::<Replace, _, _, _, _, _>();
-                form(texels, &outside[n], &[border; LANES], &(), 0);
-            }
-        }
-        texels
-    }
-
-    /// A component of the result where texels were compared: as if they had the results in their first three channels and 1 in the
-    /// last.
-    fn comparison(&self, c: usize, compared: &[Words; 4]) -> [Words; 4] {
-        const ONE: u32 = 1f32.to_bits();
-        let mut texels = match self.rows.texture.sources[c] {
-            Source::Channel(0..=2) => *compared,
-            Source::Channel(_) | Source::OneFloat => [[ONE; LANES]; 4],
-            Source::Zero => [[0; LANES]; 4],
-            Source::OneInt => [[1; LANES]; 4],
-        };
-        // The border's result is not sent through the sources.
-        for (n, outside) in self.border.iter().flatten().enumerate() {
-            let form = self.rows.processor.compiled::<Replace, _, _, _, _, _>();
-            form(&mut texels[n], outside, if c == 3 { &[ONE; LANES] } else { &compared[n] }, &(), 0);
-        }
-        texels
     }
 }
 
