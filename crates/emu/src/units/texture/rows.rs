@@ -101,7 +101,9 @@ fn sample(
             Some(std::array::from_fn(|l| layers[l].min(cubes - 1) * 6 + face[l]))
         }
     };
+    let offsets = operands.offsets().map(|o| o.map(|row| row.map(|n| n as f32)));
     let reference = |r: u32| texture.texels.reference(f32::from_bits(r));
+    let references = op.shadow.then(|| operands.row(roles.reference).map(reference));
     let [wrap_x, wrap_y, _] = sampler.wrap;
     let rows = Rows {
         plain,
@@ -120,8 +122,8 @@ fn sample(
         },
         across_edges: op.cube && sampler.seamless,
         layers: layers.as_ref(),
-        offsets: operands.offsets().map(|o| o.map(|row| row.map(|n| n as f32))),
-        references: op.shadow.then(|| operands.row(roles.reference).map(reference)),
+        offsets: offsets.as_ref(),
+        references: references.as_ref(),
         scaled: sampler.unnormalized || texture.scaled,
         mask,
         take: &LaneVec::expand(mask).0,
@@ -178,9 +180,9 @@ struct Rows<'a> {
     across_edges: bool,
     layers: Option<&'a Words>,
     /// In texels.
-    offsets: Option<[Floats; 2]>,
+    offsets: Option<&'a [Floats; 2]>,
     /// What depths are compared with, of lookups that compare.
-    references: Option<Floats>,
+    references: Option<&'a Floats>,
     /// Coordinates are in texels.
     scaled: bool,
     mask: Mask,
@@ -266,7 +268,7 @@ impl Rows<'_> {
         }
         let (bytes, stride) = (self.plain.bytes, self.plain.layer_stride);
         let layers = self.layers.map(|layers| layers.map(|n| n.min(level.layers - 1) * stride));
-        let (scaled, offsets, layers) = (self.scaled, self.offsets.as_ref(), layers.as_ref());
+        let (scaled, offsets, layers) = (self.scaled, self.offsets, layers.as_ref());
         let place = Place { level, bytes, scaled, linear, wrap, offsets, layers };
         let mut taps = Taps { places: [[0; LANES]; 4], weights: [[0.0; LANES]; 2] };
         let compiled = match offsets {
@@ -317,7 +319,7 @@ impl Rows<'_> {
     fn components(&self, looked: &Looked<'_>, found: &mut [LaneVec; 4]) {
         let Rows { plain, sampler, processor, .. } = *self;
         let border = sampler.border_bits.unwrap_or(sampler.border.map(f32::to_bits));
-        let compared = self.references.as_ref().map(|references| {
+        let compared = self.references.map(|references| {
             let compare = sampler.compare.unwrap_or(Compare::Lequal);
             let mut depths = looked.channel(plain.depth, border[0]);
             let form = processor.compiled::<Compared, _, _, _, _, _>();
