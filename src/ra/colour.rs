@@ -710,6 +710,9 @@ impl<'a> Colour<'a> {
         let Some(callee) = summaries[call.func].as_ref() else {
             return Err(RaError::Recursion(self.f.name.clone()));
         };
+        if callee.clobbers.gprs_end() as usize > self.gprs.n {
+            return Err(self.pressure());
+        }
         let guard = self.f.insts[i].guard.map(|g| g.pred);
         let stays = |v: ValueId| !dying.contains(&v) || guard == Some(v);
         // Moves out of the callee's registers.

@@ -514,8 +514,10 @@ impl Job<'_> {
                 self.colour(&Plan { frame_end: self.frame_base, ..plan }, attempt).ok()
             }
         };
+        // What callees write and results are in, whatever is made again.
         let callees = self.facts.callees.iter().filter_map(|&c| self.summaries[c].as_ref());
-        let least = callees.map(|s| s.clobbers.gprs_end()).fold(named.max(most as u32), u32::max);
+        let fixed = callees.map(|s| s.clobbers.gprs_end()).fold(named, u32::max);
+        let least = recolour::Least { fixed, alive: fixed.max(most as u32) };
         recolour::search(first, f.inst_count(), least, &mut recolour)
     }
 

@@ -41,12 +41,21 @@ fn cost(moves: &[Move]) -> usize {
 /// `Some(k)` registers suffice. Gives nothing where that does not succeed.
 pub(crate) type Recolour<'a> = dyn FnMut(Option<usize>, Attempt) -> Option<Allocation> + 'a;
 
+/// Registers that a function needs at least.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Least {
+    /// Those that functions that it calls write, and that its results must be in.
+    pub fixed: u32,
+    /// Without making anything again.
+    pub alive: u32,
+}
+
 /// Looks for a colouring of a function of so many instructions that needs fewer registers than
-/// `best`, at least `least` without making anything again.
+/// `best`.
 pub(super) fn search(
     mut best: Allocation,
     instructions: usize,
-    least: u32,
+    least: Least,
     recolour: &mut Recolour<'_>,
 ) -> Allocation {
     let (gprs, moves) = (best.gprs, cost(&best.moves));
@@ -62,7 +71,7 @@ pub(super) fn search(
         let found = recolour(again, Attempt { limit, from, most_moves });
         found.filter(|a| a.gprs < below && a.spills + a.fills == 0 && cost(&a.moves) <= most_moves)
     };
-    let (mut low, mut high) = (least.max(1), best.gprs);
+    let (mut low, mut high) = (least.alive.max(1), best.gprs);
     let mut limit = low;
     while low < high {
         match [End::Low, End::High].into_iter().find_map(|from| recolour(None, limit, from, high)) {
@@ -76,7 +85,7 @@ pub(super) fn search(
     }
     if best.gprs >= MANY {
         // What gains by it has little but constants.
-        let quarter = (least / 4).max(Target::MIN_GPRS);
+        let quarter = (least.alive / 4).max(least.fixed).max(Target::MIN_GPRS);
         let closer =
             (quarter < best.gprs).then(|| recolour(Some(quarter as usize), quarter, End::Low, best.gprs));
         best = closer.flatten().unwrap_or(best);
@@ -88,7 +97,7 @@ pub(super) fn search(
 mod tests {
     use crate::chip::Chip;
     use crate::ir::build::Builder;
-    use crate::ir::{Class, Function, MemRef, Op, Program, Space, Src, Term, Type};
+    use crate::ir::{Call, Class, Ext, Function, Inst, MemRef, Op, Program, Space, Src, Term, Type, ValueId};
     use crate::ra::{Target, allocate_program};
 
     fn target(fewest: bool) -> Target {
@@ -158,5 +167,15 @@ mod tests {
         let mut p = Program::new(f);
         let a = allocate_program(&mut p, &target(true)).unwrap();
         assert_eq!((a.gprs, a.funcs[p.entry].block_end(entry)), (4, &[][..]));
+    }
+
+    /// A random program: a result of the first call is in a register beyond a quarter of the limit when the second writes it.
+    #[test]
+    fn constants_are_made_again_in_no_fewer_registers_than_callees_write() {
+        let mut p = crate::ir::parse::program(include_str!("testdata/calls.ir")).unwrap();
+        let target = Target { gpr_limit: 255, through_memory: true, ..target(true) };
+        let a = allocate_program(&mut p, &target).unwrap();
+        let callee = p.funcs.keys().find(|&id| id != p.entry).unwrap();
+        assert!(a.gprs >= a.funcs[callee].summary.clobbers.gprs_end());
     }
 }
