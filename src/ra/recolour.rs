@@ -97,7 +97,7 @@ pub(super) fn search(
 mod tests {
     use crate::chip::Chip;
     use crate::ir::build::Builder;
-    use crate::ir::{Call, Class, Ext, Function, Inst, MemRef, Op, Program, Space, Src, Term, Type, ValueId};
+    use crate::ir::{Class, Function, MemRef, Op, Program, Space, Src, Term, Type};
     use crate::ra::{Target, allocate_program};
 
     fn target(fewest: bool) -> Target {
