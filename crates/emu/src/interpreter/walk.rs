@@ -19,7 +19,7 @@ pub(super) fn walk(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, T
     compiled(&mut Walker { cx, w, until }, &(), &(), &(), 0)
 }
 
-/// What a walk is told.
+/// The arguments of a walk.
 struct Walker<'w, 'a> {
     cx: &'w mut Cx<'a>,
     w: &'w mut Warp,

@@ -28,10 +28,10 @@ use descriptors::Ready;
 use lookup::Lookup;
 use nvir_base::Chip;
 use nvir_base::num::float::NAN32;
+use operands::Roles;
 use std::sync::Arc;
 
 /// The operands of one lane.
-#[derive(Default)]
 struct Args {
     layer: u32,
     coord: [u32; 3],
@@ -45,65 +45,50 @@ struct Args {
 }
 
 impl TexOp {
-    fn args_of(&self, env: &Env<'_>, w: &Warp, lane: usize) -> Args {
+    fn args_of(&self, roles: &Roles, env: &Env<'_>, w: &Warp, lane: usize) -> Args {
         let fermi = env.bound.launch.program.chip() == Chip::Gf100;
-        let mut list = self.args.iter().map(|&r| if r == NULL { 0 } else { w.regs[r as usize].0[lane] });
-        let mut next = || list.next().unwrap_or(0);
-        let mut a = Args { texture: self.texture, sampler: self.sampler, ..Args::default() };
-        let grad = self.kind == TexKind::Grad;
-        let query = matches!(self.kind, TexKind::QuerySize | TexKind::QueryType);
-        if fermi {
-            if self.array && !query || self.indirect {
-                let word = next();
-                a.layer = word & 0xffff;
-                if self.indirect {
-                    (a.texture, a.sampler) = (word >> 23, word >> 16 & 0x7f);
-                }
+        let word = |at: usize| match self.args.get(at) {
+            Some(&r) if r != NULL => w.regs[r as usize].0[lane],
+            _ => 0,
+        };
+        let role = |at: Option<usize>| at.map_or(0, word);
+        let handle = roles.handle.map(|(at, low)| word(at) >> low);
+        let (texture, sampler) = match (fermi, handle) {
+            (true, None) => (self.texture, self.sampler),
+            (true, Some(handle)) => (handle >> 7, handle & 0x7f),
+            (false, handle) => {
+                let handle = handle.unwrap_or_else(|| {
+                    let bank = env.bound.banks.get(env.bound.launch.texture_bank as usize);
+                    bank.map_or(0, |b| b.word(self.texture as usize * 4))
+                });
+                (handle & 0xfffff, handle >> 20)
             }
-        } else {
-            let handle = if self.indirect {
-                next()
-            } else {
-                let bank = env.bound.banks.get(env.bound.launch.texture_bank as usize);
-                bank.map_or(0, |b| b.word(self.texture as usize * 4))
-            };
-            (a.texture, a.sampler) = (handle & 0xfffff, handle >> 20);
-            if self.array && !query || grad && self.offset {
-                let word = next();
-                a.layer = word & 0xffff;
-                if grad && self.offset {
-                    a.offset[0] = word >> 16;
-                }
-            }
+        };
+        let dims = usize::from(self.dims);
+        let several = |at: usize, n: usize, i: usize| if i < n { word(at + i) } else { 0 };
+        let four = matches!(self.kind, TexKind::Gather { four: true, .. });
+        Args {
+            layer: role(roles.layer) & 0xffff,
+            coord: std::array::from_fn(|i| several(roles.coord, dims, i)),
+            sample: role(roles.sample),
+            lod: role(roles.level),
+            offset: match roles.offset {
+                Some((at, low)) => [word(at) >> low, if four { word(at + 1) } else { 0 }],
+                None => [0; 2],
+            },
+            reference: role(roles.reference),
+            derivatives: match roles.derivatives {
+                Some(at) => std::array::from_fn(|i| several(at, 2 * dims, i)),
+                None => [0; 4],
+            },
+            texture,
+            sampler,
         }
-        if query {
-            a.lod = next();
-            return a;
-        }
-        a.coord.iter_mut().take(self.dims.into()).for_each(|c| *c = next());
-        if grad {
-            if fermi && self.offset {
-                a.offset[0] = next();
-            }
-            a.derivatives.iter_mut().take(usize::from(self.dims) * 2).for_each(|d| *d = next());
-            return a;
-        }
-        if matches!(self.kind, TexKind::Fetch { ms: true, .. }) {
-            a.sample = next();
-        }
-        if matches!(self.kind, TexKind::Sample(Lod::Bias | Lod::Level) | TexKind::Fetch { level: true, .. }) {
-            a.lod = next();
-        }
-        if self.offset {
-            a.offset[0] = next();
-            if matches!(self.kind, TexKind::Gather { four: true, .. }) {
-                a.offset[1] = next();
-            }
-        }
-        if self.shadow {
-            a.reference = next();
-        }
-        a
+    }
+
+    /// Where its operands stand.
+    fn roles(&self, env: &Env<'_>) -> Roles {
+        Roles::of(self, env.bound.launch.program.chip())
     }
 
     /// Signed texel offsets: nibbles, in gathers bytes.
@@ -157,10 +142,11 @@ fn each_lane(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Result<[LaneV
     let mut last: Option<(u32, u32, Arc<Ready>, Sampler)> = None;
     let env = cx.env;
     let helpers = w.quad_helpers | cx.block.helpers;
+    let roles = op.roles(env);
     let mut moved: Option<Option<[Footprint; LANES]>> = None;
     let plain = op.dims == 2 && !(op.cube || op.array || op.shadow || op.offset || env.observed);
     for l in lanes(mask) {
-        let args = op.args_of(env, w, l);
+        let args = op.args_of(&roles, env, w, l);
         let (ready, sampler) = match &last {
             Some((t, s, ready, sampler)) if (*t, *s) == (args.texture, args.sampler) => (ready, sampler),
             _ => {
@@ -215,6 +201,7 @@ fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footpr
     }
     // The pairs of rows and of columns.
     const PAIRS: [[(usize, usize); 2]; 2] = [[(0, 1), (2, 3)], [(0, 2), (1, 3)]];
+    let roles = op.roles(env);
     let mut all = [[[0.0; 3]; 2]; LANES];
     for (quad, footprints) in all.chunks_exact_mut(4).enumerate() {
         let first = 4 * quad;
@@ -223,7 +210,7 @@ fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footpr
             continue;
         }
         let coord: [[f32; 3]; 4] =
-            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
+            std::array::from_fn(|l| op.args_of(&roles, env, w, first + l).coord.map(f32::from_bits));
         for (l, footprint) in footprints.iter_mut().enumerate() {
             let seen = |c: [f32; 3]| if op.cube { lookup::on_face(coord[l], c) } else { c };
             let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {

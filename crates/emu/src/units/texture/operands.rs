@@ -7,33 +7,57 @@ use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::state::warp::Warp;
 use nvir_base::Chip;
 
-/// Where operands of a lookup stand among its registers.
+/// Where operands of a lookup stand among its registers, in the machine's order (see `lower::textures`); none for those that it does
+/// not have.
+#[derive(Clone, Copy)]
 pub(super) struct Roles {
     /// The word with the texture's name, and its lowest bit there.
-    handle: Option<(usize, u32)>,
-    layer: Option<usize>,
-    coord: usize,
-    pub level: usize,
-    offset: usize,
-    pub reference: usize,
+    pub handle: Option<(usize, u32)>,
+    pub layer: Option<usize>,
+    /// The first of them.
+    pub coord: usize,
+    pub sample: Option<usize>,
+    pub level: Option<usize>,
+    /// The word of offsets, and their lowest bit there. Gathers with four pairs have two words.
+    pub offset: Option<(usize, u32)>,
+    pub reference: Option<usize>,
+    /// The first of them.
+    pub derivatives: Option<usize>,
 }
 
 impl Roles {
-    /// As [`TexOp::args_of`] has them.
     pub(super) fn of(op: &TexOp, chip: Chip) -> Roles {
-        let (handle, layer, coord) = match (chip, op.indirect, op.array) {
-            (Chip::Gf100, true, array) => (Some((0, 16)), array.then_some(0), 1),
-            (Chip::Gf100, false, true) => (None, Some(0), 1),
-            (_, true, true) => (Some((0, 0)), Some(1), 2),
-            (_, true, false) => (Some((0, 0)), None, 1),
-            (_, false, true) => (None, Some(0), 1),
-            (_, false, false) => (None, None, 0),
+        let mut count = 0;
+        let mut next = |n: usize| {
+            count += n;
+            count - n
         };
-        let level = coord + usize::from(op.dims);
+        let query = matches!(op.kind, TexKind::QuerySize | TexKind::QueryType);
+        let grad = op.kind == TexKind::Grad;
+        let layered = op.array && !query;
+        let (handle, layer, mut offset) = if chip == Chip::Gf100 {
+            // One word for both.
+            let word = (op.indirect || layered).then(|| next(1));
+            (word.filter(|_| op.indirect).map(|at| (at, 16)), word.filter(|_| layered), None)
+        } else {
+            let handle = op.indirect.then(|| (next(1), 0));
+            // With derivatives, offsets are beside the layer.
+            let packed = grad && op.offset;
+            let word = (layered || packed).then(|| next(1));
+            (handle, word.filter(|_| layered), word.filter(|_| packed).map(|at| (at, 16)))
+        };
+        let coord = if query { 0 } else { next(op.dims.into()) };
+        let sample = matches!(op.kind, TexKind::Fetch { ms: true, .. }).then(|| next(1));
         let has_level =
             matches!(op.kind, TexKind::Sample(Lod::Bias | Lod::Level) | TexKind::Fetch { level: true, .. });
-        let offset = level + usize::from(has_level);
-        Roles { handle, layer, coord, level, offset, reference: offset + usize::from(op.offset) }
+        let level = (has_level || query).then(|| next(1));
+        if op.offset && offset.is_none() && !query {
+            let words = if matches!(op.kind, TexKind::Gather { four: true, .. }) { 2 } else { 1 };
+            offset = Some((next(words), 0));
+        }
+        let derivatives = grad.then(|| next(2 * usize::from(op.dims)));
+        let reference = (op.shadow && !grad && !query).then(|| next(1));
+        Roles { handle, layer, coord, sample, level, offset, reference, derivatives }
     }
 }
 
@@ -52,6 +76,11 @@ impl<'a> Operands<'a> {
         }
     }
 
+    /// Levels, or what is added to them; zero if there are none.
+    pub(super) fn level(&self) -> &'a Words {
+        self.roles.level.map_or(&LaneVec::ZERO.0, |at| self.row(at))
+    }
+
     pub(super) fn coord(&self, axis: usize) -> &'a Words {
         self.row(self.roles.coord + axis)
     }
@@ -62,11 +91,12 @@ impl<'a> Operands<'a> {
 
     /// Signed nibbles, of axes that there are.
     pub(super) fn offsets(&self) -> Option<[[i32; LANES]; 2]> {
+        let (at, low) = self.roles.offset?;
         let of = |axis: usize| match axis < usize::from(self.op.dims) {
-            true => self.row(self.roles.offset).map(|word| (word << (28 - 4 * axis)) as i32 >> 28),
+            true => self.row(at).map(|word| (word >> low << (28 - 4 * axis)) as i32 >> 28),
             false => [0; LANES],
         };
-        self.op.offset.then(|| [of(0), of(1)])
+        Some([of(0), of(1)])
     }
 
     /// Whether all lanes of a mask name one texture.

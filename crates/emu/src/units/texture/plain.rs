@@ -113,7 +113,7 @@ impl Plain {
             Component::Field(_) => None,
             Component::Same(v) => Some(Fraction::Same(v)),
         };
-        let fractions = match [0, 1, 2, 3].map(|n| fraction(&components[n])) {
+        let fractions = match components.each_ref().map(fraction) {
             [Some(r), Some(g), Some(b), Some(a)] => Some([r, g, b, a]),
             _ => None,
         };

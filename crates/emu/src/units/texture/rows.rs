@@ -5,7 +5,7 @@
 
 use super::blend::{Compared, Fractions, Looked, Sum};
 use super::lookup::{Lookup, face_place};
-use super::operands::{Operands, Roles};
+use super::operands::Operands;
 use super::plain::Plain;
 use super::source::Texture;
 use super::taps::{Fetched, FindBorder, FindFetched, FindTaps, Floats, Place, Taps, Words, is_simple};
@@ -27,9 +27,9 @@ pub(super) fn look_up(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Opti
     if !op.has_rows() || env.observed {
         return None;
     }
-    let operands = Operands { w, op, roles: Roles::of(op, env.bound.launch.program.chip()) };
+    let operands = Operands { w, op, roles: op.roles(env) };
     let first = lanes(mask).next().filter(|_| operands.name_one(mask))?;
-    let Args { texture, sampler, .. } = op.args_of(env, w, first);
+    let Args { texture, sampler, .. } = op.args_of(&operands.roles, env, w, first);
     let ready = cx.block.textures.texture(env.bound, texture).ok()?;
     let plain = ready.plain.as_ref()?;
     match op.kind {
@@ -45,10 +45,7 @@ pub(super) fn look_up(cx: &mut Cx<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Opti
 /// Texels by whole coordinates and layers of one level; zero where there is none.
 fn fetch(env: &Env<'_>, operands: &Operands<'_>, plain: &Plain, mask: Mask) -> Option<[LaneVec; 4]> {
     let op = operands.op;
-    let level = match op.kind {
-        TexKind::Fetch { level: true, .. } => operands.row(operands.roles.level),
-        _ => &LaneVec::ZERO.0,
-    };
+    let level = operands.level();
     let first = level[lanes(mask).next()?];
     if lanes(mask).any(|l| level[l] != first) {
         return None;
@@ -103,7 +100,7 @@ fn sample(
     };
     let offsets = operands.offsets().map(|o| o.map(|row| row.map(|n| n as f32)));
     let reference = |r: u32| texture.texels.reference(f32::from_bits(r));
-    let references = op.shadow.then(|| operands.row(roles.reference).map(reference));
+    let references = roles.reference.map(|at| operands.row(at).map(reference));
     let [wrap_x, wrap_y, _] = sampler.wrap;
     let rows = Rows {
         plain,
@@ -144,7 +141,7 @@ fn sample(
         }
         true => rows.implicit(),
     };
-    let level = operands.row(roles.level);
+    let level = operands.level();
     let lods = match lod {
         Lod::Zero => [0; LANES],
         Lod::Level => *level,
