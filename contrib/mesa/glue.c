@@ -2,7 +2,7 @@
  *
  * The driver is linked again with this file and -Wl,--wrap=F for the functions F that have a __wrap_F below: its calls of
  * those functions come here, and __real_F is Mesa's own. `build` beside this file does it; docs/mesa.md tells of the
- * variables. The program goes to nvir as text, as Mesa's own printers write it.
+ * variables. The program goes to nvir as text, which text.c writes.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,12 +17,11 @@
 #include "compiler/nir/nir.h"
 #include "nv50_ir_driver.h"
 #include "pipe/p_defines.h"
-#include "tgsi/tgsi_dump.h"
 #include "util/disk_cache.h"
-#include "util/set.h"
 #include "util/u_debug.h"
 
 #include "stage.h"
+#include "text.h"
 
 #include <nvir.h>
 #include <nvir_nir_options.h>
@@ -164,91 +162,6 @@ chip_name(int chip)
 {
    static const char *const names[] = { "gf100", "gk104", "gk110" };
    return names[chip];
-}
-
-/* Writes a structure's fields, those of the structures in it first, unless `done` has it. */
-static void
-print_structure(const struct glsl_type *type, struct set *done, FILE *stream)
-{
-   type = glsl_without_array(type);
-   if (!glsl_type_is_struct_or_ifc(type) || _mesa_set_search(done, type))
-      return;
-   _mesa_set_add(done, type);
-   for (unsigned n = 0; n < glsl_get_length(type); n++)
-      print_structure(glsl_get_struct_field(type, n), done, stream);
-   fprintf(stream, "struct %s {\n", glsl_get_type_name(type));
-   for (unsigned n = 0; n < glsl_get_length(type); n++)
-      fprintf(stream, "   %s %s;\n", glsl_get_type_name(glsl_get_struct_field(type, n)),
-              glsl_get_struct_elem_name(type, n));
-   fputs("}\n", stream);
-}
-
-/* The text does not say which of two colours that are blended is the second: for nvir it is the one with the later register. */
-#define BEHIND_ALL_RESULTS 64
-static void
-second_colors(nir_shader *nir, int distance)
-{
-   if (nir->info.stage != MESA_SHADER_FRAGMENT)
-      return;
-   nir_foreach_shader_out_variable(var, nir) {
-      if (var->data.index)
-         var->data.driver_location += distance;
-   }
-}
-
-/* What takes Mesa less time to do than to print, and nvir than to read: the state tracker leaves the addresses of what it lowered,
- * unused references, and copies. */
-static void
-tidy(nir_shader *nir)
-{
-   nir_copy_prop(nir);
-   nir_opt_constant_folding(nir);
-   nir_opt_dce(nir);
-}
-
-/* Mesa prints types by their names only: structures follow it, as later versions print them. What the driver hands us is a copy
- * for the compiler: its name and the hash of its source, which say nothing of the program, are taken off, so that equal programs
- * are equal texts. */
-static void
-print_nir(nir_shader *nir, FILE *stream)
-{
-   struct set *done = _mesa_pointer_set_create(NULL);
-   tidy(nir);
-   nir->info.name = NULL;
-   memset(nir->info.source_sha1, 0, sizeof(nir->info.source_sha1));
-   second_colors(nir, BEHIND_ALL_RESULTS);
-   nir_print_shader(nir, stream);
-   second_colors(nir, -BEHIND_ALL_RESULTS);
-   nir_foreach_variable_in_shader(var, nir)
-      print_structure(var->type, done, stream);
-   nir_foreach_function(function, nir) {
-      if (!function->impl)
-         continue;
-      nir_foreach_function_temp_variable(var, function->impl)
-         print_structure(var->type, done, stream);
-   }
-   _mesa_set_destroy(done, NULL);
-}
-
-/* A program as text that nvir reads, from malloc; null where there is no memory. Nothing is lowered here: nvir reads what
- * the state tracker hands to the driver, and lowers it knowing the chip. */
-static char *
-text_of(const struct nv50_ir_prog_info *info, size_t *length)
-{
-   char *text = NULL;
-   FILE *stream = open_memstream(&text, length);
-   if (!stream)
-      return NULL;
-   __fsetlocking(stream, FSETLOCKING_BYCALLER); /* nobody else has it */
-   if (info->bin.sourceRep == PIPE_SHADER_IR_NIR)
-      print_nir((nir_shader *)info->bin.source, stream);
-   else
-      tgsi_dump_to_file(info->bin.source, TGSI_DUMP_FLOAT_AS_HEX, stream);
-   if (fclose(stream) != 0) {
-      free(text);
-      return NULL;
-   }
-   return text;
 }
 
 /* FNV-1a: names texts in dumps and listings, and tells messages apart. */
