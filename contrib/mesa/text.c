@@ -1,9 +1,9 @@
 /* A program as text, for nvir to read.
  *
- * It is what Mesa's nir_print_shader and tgsi_dump write, which take a hundred times as long for a line of NIR as it takes to put its
- * characters into memory: bodies of functions are written here, without what Mesa says of them in comments. Declarations and the
- * instructions that are rare go through Mesa's printers all the same, which know best how they look.
+ * It is what Mesa's nir_print_shader and tgsi_dump write. The first spends most of its time with formats, and on comments that nobody
+ * reads: so bodies of functions are written here. Declarations and rare instructions go through Mesa's printer all the same.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -531,7 +531,7 @@ tidy(nir_shader *nir)
    nir_opt_dce(nir);
 }
 
-/* Gives the variables names that nobody else has: v0, v1 and so on; with those of functions it ends where a later one begins. */
+/* Gives the variables names that no other one of the program has: v0, v1 and so on. */
 static void
 number_variables(nir_shader *nir)
 {
@@ -546,7 +546,8 @@ number_variables(nir_shader *nir)
    }
 }
 
-/* Locals with initial values, which the state tracker lowers, are declared as Mesa does it. */
+/* Whether locals are nothing but types and names. Initial values, which the state tracker lowers, images and what may happen to
+ * their memory are left to Mesa, with the functions around them. */
 static bool
 plain_locals(nir_shader *nir)
 {
@@ -554,7 +555,8 @@ plain_locals(nir_shader *nir)
       if (!function->impl)
          continue;
       nir_foreach_function_temp_variable(var, function->impl) {
-         if (var->constant_initializer || var->pointer_initializer)
+         if (var->constant_initializer || var->pointer_initializer || var->data.access ||
+             glsl_type_is_image(glsl_without_array(var->type)))
             return false;
       }
    }
