@@ -3,7 +3,7 @@
  * It is what Mesa's nir_print_shader and tgsi_dump write. The first spends most of its time with formats, and on comments that nobody
  * reads: so bodies of functions are written here. Declarations and rare instructions go through Mesa's printer all the same.
  */
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -25,6 +25,16 @@ struct text {
    char *rare_bytes;
    size_t rare_length;
 };
+
+/* A stream into memory; null where there is none. */
+static FILE *
+open_memory(char **bytes, size_t *length)
+{
+   FILE *stream = open_memstream(bytes, length);
+   if (stream)
+      __fsetlocking(stream, FSETLOCKING_BYCALLER); /* nobody else has it */
+   return stream;
+}
 
 /* Where the next `count` characters go; null where there is no memory. */
 static char *
@@ -65,9 +75,9 @@ put_char(struct text *t, char c)
 }
 
 static void
-put_number(struct text *t, uint32_t n)
+put_number(struct text *t, uint64_t n)
 {
-   char digits[10];
+   char digits[20];
    unsigned at = sizeof(digits);
    do
       digits[--at] = '0' + n % 10;
@@ -78,8 +88,9 @@ put_number(struct text *t, uint32_t n)
 static void
 put_signed(struct text *t, int64_t n)
 {
-   char digits[24];
-   put_bytes(t, digits, snprintf(digits, sizeof(digits), "%" PRId64, n));
+   if (n < 0)
+      put_char(t, '-');
+   put_number(t, n < 0 ? -(uint64_t)n : (uint64_t)n);
 }
 
 static void
@@ -98,28 +109,37 @@ component_names(unsigned components)
    return components > 4 ? "abcdefghijklmnop" : "xyzw";
 }
 
+/* What values and registers are vectors of. */
+static void
+put_shape(struct text *t, unsigned components, unsigned bits)
+{
+   put(t, "vec");
+   put_number(t, components);
+   put_char(t, ' ');
+   put_number(t, bits);
+   put_char(t, ' ');
+}
+
 static void
 put_def(struct text *t, const nir_ssa_def *def)
 {
-   put(t, "vec");
-   put_number(t, def->num_components);
-   put_char(t, ' ');
-   put_number(t, def->bit_size);
-   put(t, " ssa_");
+   put_shape(t, def->num_components, def->bit_size);
+   put(t, "ssa_");
    put_number(t, def->index);
 }
 
 static void put_src(struct text *, const nir_src *);
 
+/* A register, or if it is an array, an element of it; where it is declared, the number of its elements. */
 static void
-put_register(struct text *t, const nir_register *reg, unsigned base, const nir_src *indirect)
+put_register(struct text *t, const nir_register *reg, unsigned element, const nir_src *indirect)
 {
    put_char(t, 'r');
    put_number(t, reg->index);
    if (reg->num_array_elems == 0)
       return;
    put_char(t, '[');
-   put_number(t, base);
+   put_number(t, element);
    if (indirect) {
       put(t, " + ");
       put_src(t, indirect);
@@ -369,12 +389,11 @@ static void
 put_rare(struct text *t, const nir_instr *instr)
 {
    if (!t->rare) {
-      t->rare = open_memstream(&t->rare_bytes, &t->rare_length);
+      t->rare = open_memory(&t->rare_bytes, &t->rare_length);
       if (!t->rare) {
          t->failed = true;
          return;
       }
-      __fsetlocking(t->rare, FSETLOCKING_BYCALLER); /* nobody else has it */
    }
    rewind(t->rare);
    nir_print_instr(instr, t->rare);
@@ -469,17 +488,9 @@ put_function(struct text *t, nir_function *function)
       put_char(t, '\n');
    }
    foreach_list_typed(nir_register, reg, node, &impl->registers) {
-      put(t, "decl_reg vec");
-      put_number(t, reg->num_components);
-      put_char(t, ' ');
-      put_number(t, reg->bit_size);
-      put(t, " r");
-      put_number(t, reg->index);
-      if (reg->num_array_elems) {
-         put_char(t, '[');
-         put_number(t, reg->num_array_elems);
-         put_char(t, ']');
-      }
+      put(t, "decl_reg ");
+      put_shape(t, reg->num_components, reg->bit_size);
+      put_register(t, reg, reg->num_array_elems, NULL);
       put_char(t, '\n');
    }
    nir_index_blocks(impl);
@@ -490,6 +501,12 @@ put_function(struct text *t, nir_function *function)
 }
 
 /* ---- The program around them ---- */
+
+/* The variables of all functions. */
+#define foreach_local(var, nir)                                                                                        \
+   nir_foreach_function(function, nir)                                                                                 \
+      if (function->impl)                                                                                              \
+         nir_foreach_function_temp_variable(var, function->impl)
 
 /* Writes a structure's fields, those of the structures in it first, unless `done` has it. */
 static void
@@ -538,12 +555,8 @@ number_variables(nir_shader *nir)
    unsigned count = 0;
    nir_foreach_variable_in_shader(var, nir)
       var->name = ralloc_asprintf(var, "v%u", count++);
-   nir_foreach_function(function, nir) {
-      if (!function->impl)
-         continue;
-      nir_foreach_function_temp_variable(var, function->impl)
-         var->name = ralloc_asprintf(var, "v%u", count++);
-   }
+   foreach_local(var, nir)
+      var->name = ralloc_asprintf(var, "v%u", count++);
 }
 
 /* Whether locals are nothing but types and names. Initial values, which the state tracker lowers, images and what may happen to
@@ -551,14 +564,10 @@ number_variables(nir_shader *nir)
 static bool
 plain_locals(nir_shader *nir)
 {
-   nir_foreach_function(function, nir) {
-      if (!function->impl)
-         continue;
-      nir_foreach_function_temp_variable(var, function->impl) {
-         if (var->constant_initializer || var->pointer_initializer || var->data.access ||
-             glsl_type_is_image(glsl_without_array(var->type)))
-            return false;
-      }
+   foreach_local(var, nir) {
+      if (var->constant_initializer || var->pointer_initializer || var->data.access ||
+          glsl_type_is_image(glsl_without_array(var->type)))
+         return false;
    }
    return true;
 }
@@ -570,10 +579,9 @@ static char *
 text_of_nir(nir_shader *nir, size_t *length)
 {
    struct text t = { 0 };
-   FILE *stream = open_memstream(&t.bytes, &t.length);
+   FILE *stream = open_memory(&t.bytes, &t.length);
    if (!stream)
       return NULL;
-   __fsetlocking(stream, FSETLOCKING_BYCALLER); /* nobody else has it */
 
    struct set *done = _mesa_pointer_set_create(NULL);
    struct exec_list functions;
@@ -592,12 +600,8 @@ text_of_nir(nir_shader *nir, size_t *length)
       exec_list_move_nodes_to(&functions, &nir->functions);
    nir_foreach_variable_in_shader(var, nir)
       print_structure(var->type, done, stream);
-   nir_foreach_function(function, nir) {
-      if (!function->impl)
-         continue;
-      nir_foreach_function_temp_variable(var, function->impl)
-         print_structure(var->type, done, stream);
-   }
+   foreach_local(var, nir)
+      print_structure(var->type, done, stream);
    _mesa_set_destroy(done, NULL);
    t.failed = fclose(stream) != 0;
    t.room = t.length;
@@ -621,10 +625,9 @@ static char *
 text_of_tgsi(const struct tgsi_token *tokens, size_t *length)
 {
    char *text = NULL;
-   FILE *stream = open_memstream(&text, length);
+   FILE *stream = open_memory(&text, length);
    if (!stream)
       return NULL;
-   __fsetlocking(stream, FSETLOCKING_BYCALLER); /* nobody else has it */
    tgsi_dump_to_file(tokens, TGSI_DUMP_FLOAT_AS_HEX, stream);
    if (fclose(stream) != 0) {
       free(text);
