@@ -29,7 +29,8 @@ nvir_status nvir_compile(const nvir_compiler *compiler, uint32_t language, const
     (void)entry;
     (void)name;
     (void)shader;
-    *error = (nvir_error *)&refusal;
+    if (error)
+        *error = (nvir_error *)&refusal;
     return NVIR_STATUS_UNSUPPORTED;
 }
 
