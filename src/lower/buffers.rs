@@ -27,7 +27,8 @@ pub fn run(f: &mut Function, abi: &Abi, start_align: u32, launch: &Launch) -> bo
     let concerned = |i: &Inst| i.op == Op::BufSize || i.mem.as_ref().is_some_and(is_buffer);
     let sums = Sums::new(f, launch);
     expand(f, concerned, |b, i| {
-        let Some(mem) = i.mem else { return false };
+        let Some(mut mem) = i.mem else { return false };
+        mem.align = sums.align(&mem);
         match (i.op, mem.space) {
             (Op::BufSize, _) => {
                 let table = Table::for_operand(b, &mem, abi);
@@ -150,6 +151,15 @@ impl Sums {
             }
         }
         sums
+    }
+
+    /// What is known of an access' offset into the buffer, from the access and from its base.
+    fn align(&self, mem: &MemRef) -> Align {
+        match &self.known {
+            _ if mem.base().is_empty() => Align::new(1 << 31, mem.offset as u32),
+            Some(known) => known.align(mem),
+            None => mem.align,
+        }
     }
 
     /// Splits an offset into a part to be added to the base, which may wrap around, and the rest,

@@ -11,6 +11,7 @@
 //! neg f32 %r5 %r4             ->  min f32 %r4 -%r3 1.0 ; mov u32 %r5 %r4      if no reader takes the sign
 //! xor u32 %r9 %r8 0x80000000
 //! add f64 {..} {%r0 %r9} ..   ->  add f64 {..} -{%r0 %r8} ..
+//! add f32 %r2 %r9 %r3         ->  add f32 %r2 -%r8 %r3
 //! ```
 //!
 //! What an instruction can carry is asked of [`crate::select::legal`], with registers in place of
@@ -98,7 +99,7 @@ fn signed_word(s: &Src) -> Option<ValueId> {
     }
 }
 
-/// What an operation on the bits of a word does to the double whose high word it is.
+/// What an operation on the bits of a word does to the float that it is, or to the double whose high word it is.
 fn sign_change(inst: &Inst) -> Option<SrcMods> {
     if !matches!(inst.op, Op::Xor | Op::And | Op::Or) {
         return None;
@@ -152,6 +153,12 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
         return Some(new);
     }
     match (d.op, d.ty, ty) {
+        (Op::Xor | Op::And | Op::Or, Type::U32 | Type::S32, Type::F32) if takes.float => {
+            let change = sign_change(d).filter(|_| inner.is_plain_val() && !s.mods.inv)?;
+            if !s.mods.abs {
+                (new.mods.neg, new.mods.abs) = (s.mods.neg ^ change.neg, change.abs);
+            }
+        }
         (Op::Neg | Op::Abs, Type::F32, Type::F32) if takes.float => {
             // A flushing negation flushes what it reads; the reader must do the same.
             if d.ftz && !inst.ftz || inner.mods.inv || s.mods.inv {

@@ -136,7 +136,8 @@ const MEMORY: &[Program] = &[
         ..NONE
     },
     Program {
-        // Beyond the end reads give zeros, word by word, and writes are dropped, however far away.
+        // Beyond the end reads give zeros and writes are dropped, however far away. Words that follow each other
+        // are one access, which is inside or is not.
         ops: &[],
         decls: "DCL BUFFER[1]",
         imms: "IMM[4] UINT32 {0xfffffffc, 0xfffffff0, 0x7ffffffc, 120}",
@@ -148,7 +149,22 @@ const MEMORY: &[Program] = &[
             LOAD TEMP[3], BUFFER[1], TEMP[2].zzzz\nOR TEMP[1], TEMP[1], TEMP[3]
             LOAD TEMP[3], BUFFER[1], TEMP[2].yyyy\nOR TEMP[1], TEMP[1], TEMP[3]",
         setup: |s| s.buffer(&numbered(30)),
-        want: |t| std::array::from_fn(|c| if 4 * t + (c as u32) < 30 { number(4 * t + c as u32) } else { 0 }),
+        want: |t| std::array::from_fn(|c| if 4 * t + 3 < 30 { number(4 * t + c as u32) } else { 0 }),
+        ..NONE
+    },
+    Program {
+        // Words with a gap between them are two accesses.
+        ops: &[],
+        decls: "DCL BUFFER[1]\nDCL BUFFER[2]",
+        code: "LOAD TEMP[3].xzw, BUFFER[1], TEMP[0].yyyy
+            STORE BUFFER[2].xyw, TEMP[0].yyyy, TEMP[3].xzww\nMOV TEMP[1].y, TEMP[3].wwww
+            LOAD TEMP[1].xzw, BUFFER[2].xyyx, TEMP[0].yyyy",
+        setup: |s| s.buffer(&numbered(31)).buffer(&[0; 4 * 4 * 7 + 8]),
+        want: |t| match t {
+            0..7 => [number(4 * t), number(4 * t + 3), number(4 * t + 2), number(4 * t)],
+            7 => [number(28), 0, 0, number(28)],
+            _ => [0; 4],
+        },
         ..NONE
     },
     Program {

@@ -4,12 +4,28 @@ use super::thread::{Thread, illegal};
 use super::{Block, Trap};
 use nvir::emu::FaultKind;
 use nvir::front::tgsi::ast::*;
+use std::ops::Range;
 
 /// Where an access goes.
 #[derive(Clone, Copy)]
 enum Place {
     Buffer { address: u64, size: u64 },
     Kind(MemoryKind),
+}
+
+impl Place {
+    /// Whether all of the words after an address may be accessed, where the place is a buffer.
+    fn holds(self, at: u32, words: Range<u32>) -> bool {
+        let Place::Buffer { size, .. } = self else { return true };
+        u64::from(at.wrapping_add(4 * words.start)) + 4 * words.len() as u64 <= size
+    }
+}
+
+/// The words of a mask that follow each other around one of them: they are checked together.
+fn neighbours(mask: u8, word: u32) -> Range<u32> {
+    let has = |w: &u32| mask >> w & 1 != 0;
+    let start = (0..word).rev().take_while(has).last().unwrap_or(word);
+    start..(word..8).take_while(has).count() as u32 + word
 }
 
 impl Thread<'_> {
@@ -30,17 +46,23 @@ impl Thread<'_> {
         let at = base.wrapping_add(if counter { offset.wrapping_mul(4) } else { offset });
         match inst.op {
             Opcode::LOAD => {
+                let swizzle = inst.srcs[0].swizzle;
+                let mask = inst.dsts[0].comps().fold(0, |mask, c| mask | 1 << swizzle[c]);
                 let mut r = [0; 4];
                 for c in inst.dsts[0].comps() {
-                    let word = u32::from(inst.srcs[0].swizzle[c]);
-                    r[c] = self.read(block, place, at.wrapping_add(4 * word))?.unwrap_or(0);
+                    let word = u32::from(swizzle[c]);
+                    if place.holds(at, neighbours(mask, word)) {
+                        r[c] = self.read(block, place, at.wrapping_add(4 * word))?.unwrap_or(0);
+                    }
                 }
                 self.write_result(&inst.dsts[0], r)
             }
             Opcode::STORE => {
                 for c in inst.dsts[0].comps() {
                     let v = self.operand32(block, inst, 1, c)?;
-                    self.store(block, place, at.wrapping_add(4 * c as u32), v)?;
+                    if place.holds(at, neighbours(inst.dsts[0].mask, c as u32)) {
+                        self.store(block, place, at.wrapping_add(4 * c as u32), v)?;
+                    }
                 }
                 Ok(())
             }

@@ -1,7 +1,8 @@
 //! LOAD, STORE, atomics and size queries on buffers and memories; barriers; communication in a warp.
 //!
-//! A buffer access is of space `b`: its bounds check is a lowering pass's. Accesses of several components are single
-//! words here; where alignment allows it the optimiser makes them wide again.
+//! A buffer access is of space `b`: its bounds check is a lowering pass's. Components of a buffer that follow each
+//! other are one access, so they are checked together, as in NIR. In other memory they are single words here; where
+//! alignment allows it the optimiser makes them wide again.
 
 use super::{Body, Failed, Parsed};
 use crate::front::common::{graphics, lanes};
@@ -11,6 +12,7 @@ use crate::ir::{
     VoteOp,
 };
 use crate::stage::Stage;
+use arrayvec::ArrayVec;
 
 /// What a resource operand names.
 pub(super) enum Resource {
@@ -188,10 +190,11 @@ impl Body<'_> {
         let m = self.place(m, &res.reg, &inst.srcs[1])?;
         // The resource's swizzle chooses among the words at the address.
         let mut words: [Option<ValueId>; 4] = [None; 4];
-        for c in dst.comps() {
-            let w = res.swizzle[c] as usize;
-            if words[w].is_none() {
-                words[w] = Some(self.b().ld_word(word(m, w)));
+        let mask = dst.comps().fold(0, |mask, c| mask | 1 << res.swizzle[c]);
+        for (first, n) in accesses(&m, mask) {
+            let values = self.b().ld(words_type(n), word(m, first));
+            for (w, &v) in words[first..].iter_mut().zip(&values) {
+                *w = Some(v);
             }
         }
         self.write_each(&dst, |c| words[res.swizzle[c] as usize])
@@ -207,10 +210,13 @@ impl Body<'_> {
             return Err(self.error("the kernel input cannot be written", "this is a store"));
         }
         let m = self.place(m, &dst.reg, &inst.srcs[0])?;
-        for c in dst.comps() {
-            let s = self.operand(&inst.srcs[1], c, Ty::Any)?;
-            let v = self.value(s);
-            self.b().st(Type::U32, word(m, c), v);
+        for (first, n) in accesses(&m, dst.mask) {
+            let mut data: ArrayVec<ValueId, 4> = ArrayVec::new();
+            for c in first..first + n {
+                let s = self.operand(&inst.srcs[1], c, Ty::Any)?;
+                data.push(self.value(s));
+            }
+            self.b().st(words_type(n), word(m, first), ir::Src::tuple(&data));
         }
         Ok(())
     }
@@ -374,6 +380,24 @@ impl Body<'_> {
         let s = self.operand(&inst.srcs[0], 0, Ty::U32)?;
         Ok(self.b().setp(Cond::Ne, Type::U32, s, 0u32))
     }
+}
+
+/// The accesses that reach the words of a mask, as first word and number of words: those of a buffer that follow each
+/// other are one access.
+fn accesses(m: &MemRef, mask: u8) -> impl Iterator<Item = (usize, usize)> {
+    let widest = if m.space == Space::Buffer { 4 } else { 1 };
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let first = rest.trailing_zeros();
+        let n = rest.checked_shr(first)?.trailing_ones().min(widest);
+        rest &= !(((1 << n) - 1) << first);
+        Some((first as usize, n as usize))
+    })
+}
+
+/// The type of an access of one to four words.
+fn words_type(n: usize) -> Type {
+    Type::of_words(n).unwrap_or(Type::U32)
 }
 
 /// The reference to word `n` after a place.
