@@ -35,16 +35,78 @@ struct Operand {
     dies: bool,
 }
 
-/// What the instructions of a block read and write, from its end on: colouring takes them off
-/// again.
-#[derive(Default)]
-struct Operands {
+/// What instructions read and write, and what dies where. It is the same however a function is coloured.
+pub(super) struct Operands {
     /// For each instruction what it writes, then what it reads.
     list: Vec<Operand>,
-    /// Where each instruction's part of the list begins, and where what it reads.
-    parts: Vec<(usize, usize)>,
+    /// For each instruction where its part of the list begins, and where what it reads; with one more for the end.
+    parts: Vec<(u32, u32)>,
+    /// For each block the number of its first part, and where its dead parameters begin and end.
+    blocks: SecondaryMap<BlockId, (u32, u32, u32)>,
     /// Parameters that nobody reads.
     dead_params: Vec<ValueId>,
+}
+
+impl Operands {
+    pub(super) fn new(f: &Function, cfg: &Cfg, live: &Liveness) -> Operands {
+        let count = f.inst_count();
+        let mut all = Operands {
+            list: Vec::with_capacity(4 * count),
+            parts: Vec::with_capacity(count + 1),
+            blocks: SecondaryMap::with_capacity(f.blocks.len()),
+            dead_params: Vec::new(),
+        };
+        let mut alive = per_value(f, 0);
+        for (n, &b) in cfg.rpo().iter().enumerate() {
+            all.block(f, b, live, n as u32 + 1, &mut alive);
+        }
+        all
+    }
+
+    /// A block, from its end on.
+    fn block(
+        &mut self,
+        f: &Function,
+        b: BlockId,
+        live: &Liveness,
+        stamp: u32,
+        alive: &mut SecondaryMap<ValueId, u32>,
+    ) {
+        let block = &f.blocks[b];
+        let first = self.parts.len() as u32;
+        live.live_out(b).iter().for_each(|&v| alive[v] = stamp);
+        block.term.for_uses(|v| alive[v] = stamp);
+        for &i in block.body.iter().rev() {
+            let inst = &f.insts[i];
+            let defs = self.list.len();
+            inst.for_defs(|v| {
+                self.list.push(Operand { v, class: f.class(v), dies: alive[v] != stamp });
+            });
+            let uses = self.list.len();
+            self.parts.push((defs as u32, uses as u32));
+            inst.for_uses(|v| {
+                let dies = std::mem::replace(&mut alive[v], stamp) != stamp;
+                self.list.push(Operand { v, class: f.class(v), dies });
+            });
+        }
+        let params: &[ValueId] = if b == f.entry() { &f.params } else { &[] };
+        let dead = self.dead_params.len() as u32;
+        self.dead_params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
+        self.blocks[b] = (first, dead, self.dead_params.len() as u32);
+    }
+
+    /// What instruction `at` of a block of `count` instructions writes, and what it reads.
+    fn of(&self, b: BlockId, at: usize, count: usize) -> (&[Operand], &[Operand]) {
+        let part = self.blocks[b].0 as usize + (count - 1 - at);
+        let (defs, uses) = self.parts[part];
+        let end = self.parts.get(part + 1).map_or(self.list.len(), |next| next.0 as usize);
+        (&self.list[defs as usize..uses as usize], &self.list[uses as usize..end])
+    }
+
+    fn dead_params(&self, b: BlockId) -> &[ValueId] {
+        let (_, start, end) = self.blocks[b];
+        &self.dead_params[start as usize..end as usize]
+    }
 }
 
 /// Which of the free registers a value gets that has no hint.
@@ -74,7 +136,7 @@ pub(super) struct Colour<'a> {
     pub entries: BlockLocations,
     /// Stores of parameters that have slots, at the beginning of blocks.
     pub entry_stores: SecondaryMap<BlockId, Vec<Move>>,
-    stamp: SecondaryMap<ValueId, u32>,
+    operands: &'a Operands,
     across_calls: AcrossCalls,
     copies: Vec<(Location, Location)>,
     /// The values that live into the block being entered, with their registers.
@@ -116,6 +178,7 @@ impl<'a> Colour<'a> {
         live: &'a Liveness,
         plan: &'a Plan,
         summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
+        operands: &'a Operands,
         attempt: Attempt,
         wishes: Wishes,
     ) -> Colour<'a> {
@@ -141,7 +204,7 @@ impl<'a> Colour<'a> {
             exits: BlockLocations::with_blocks(f.blocks.len()),
             entries: BlockLocations::with_blocks(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
-            stamp: per_value(f, 0),
+            operands,
             across_calls,
             copies: Vec::new(),
             through: Vec::new(),
@@ -153,52 +216,26 @@ impl<'a> Colour<'a> {
 
     /// Assigns registers in all blocks; the moves on edges are still missing.
     pub(super) fn run(&mut self) -> Result<(), RaError> {
-        let mut operands = Operands::default();
-        operands.list.reserve(4 * self.f.inst_count().min(256));
-        operands.parts.reserve(self.f.inst_count().min(256));
+        let operands = self.operands;
+        let (mut counted, mut cost) = (0, 0);
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
-            self.look_ahead(b, n as u32 + 1, &mut operands);
             self.results.enter(self.f, b, n as u32, self.live);
-            self.enter(b, &operands.dead_params)?;
-            for (at, &i) in self.f.blocks[b].body.iter().enumerate() {
+            self.enter(b)?;
+            let body = &self.f.blocks[b].body;
+            for (at, &i) in body.iter().enumerate() {
                 self.results.now.1 = at as u32;
-                let Some((defs, uses)) = operands.parts.pop() else { break };
-                let part = operands.list.split_at(uses);
-                self.instruction(i, &part.0[defs..], part.1)?;
-                operands.list.truncate(defs);
-                if self.out.moves.len() > self.attempt.most_moves {
+                let (defs, uses) = operands.of(b, at, body.len());
+                self.instruction(i, defs, uses)?;
+                cost += self.out.moves[counted..].iter().map(Move::cost).sum::<usize>();
+                counted = self.out.moves.len();
+                if cost > self.attempt.most_moves {
                     return Err(self.pressure());
                 }
             }
             self.leave(b);
         }
         Ok(())
-    }
-
-    /// What a block's instructions read and write, and what dies where.
-    fn look_ahead(&mut self, b: BlockId, stamp: u32, operands: &mut Operands) {
-        let f = self.f;
-        let block = &f.blocks[b];
-        let alive = &mut self.stamp;
-        self.live.live_out(b).iter().for_each(|&v| alive[v] = stamp);
-        block.term.for_uses(|v| alive[v] = stamp);
-        for &i in block.body.iter().rev() {
-            let inst = &f.insts[i];
-            let defs = operands.list.len();
-            inst.for_defs(|v| {
-                operands.list.push(Operand { v, class: f.class(v), dies: alive[v] != stamp });
-            });
-            let uses = operands.list.len();
-            operands.parts.push((defs, uses));
-            inst.for_uses(|v| {
-                let dies = std::mem::replace(&mut alive[v], stamp) != stamp;
-                operands.list.push(Operand { v, class: f.class(v), dies });
-            });
-        }
-        operands.dead_params.clear();
-        let params: &[ValueId] = if b == f.entry() { &f.params } else { &[] };
-        operands.dead_params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
     }
 
     pub(super) fn file(&mut self, class: Class) -> &mut File {
@@ -449,7 +486,7 @@ impl<'a> Colour<'a> {
 
     /// Registers at the beginning of a block: where its predecessors left them, as far as that goes
     /// together.
-    fn enter(&mut self, b: BlockId, dead_params: &[ValueId]) -> Result<(), RaError> {
+    fn enter(&mut self, b: BlockId) -> Result<(), RaError> {
         self.gprs.clear();
         self.preds.clear();
         let (f, plan, live) = (self.f, self.plan, self.live);
@@ -513,7 +550,7 @@ impl<'a> Colour<'a> {
         if b == f.entry() {
             self.out.summary.params = of_func().map(|v| Phys::new(f.class(v), self.loc[v])).collect();
         }
-        dead_params.iter().for_each(|&v| self.release(v));
+        self.operands.dead_params(b).iter().for_each(|&v| self.release(v));
         Ok(())
     }
 

@@ -100,7 +100,7 @@ use crate::chip::Chip;
 use crate::ir::{BlockId, FuncId, Function, InstId, Linkage, Program, Sv, ValueId};
 use crate::isa::Reg;
 use crate::options::Options;
-use colour::{Colour, Wishes};
+use colour::{Colour, Operands, Wishes};
 use cranelift_entity::SecondaryMap;
 pub use pcopy::Location;
 use plan::Plan;
@@ -435,7 +435,20 @@ fn allocate(
     }
     let subject = Subject::new(f, &cfg, &live, summaries);
     let wishes = Wishes::new(f, &cfg, &live, summaries, facts);
-    let job = Job { f, cfg: &cfg, live: &live, summaries, facts, target, limit, frame_base, subject, wishes };
+    let operands = Operands::new(f, &cfg, &live);
+    let job = Job {
+        f,
+        cfg: &cfg,
+        live: &live,
+        summaries,
+        facts,
+        target,
+        limit,
+        frame_base,
+        subject,
+        operands,
+        wishes,
+    };
     let allocation = job.run(&pressure)?;
     prepare::join_split_edges(f, &split, |b| {
         allocation.block_start(b).is_empty() && allocation.block_end(b).is_empty()
@@ -454,6 +467,7 @@ struct Job<'a> {
     limit: u32,
     frame_base: u32,
     subject: Subject<'a>,
+    operands: Operands,
     wishes: Wishes,
 }
 
@@ -473,7 +487,7 @@ impl Job<'_> {
             return Ok(first);
         }
         if self.target.fewest {
-            return Ok(self.fewest_registers(&plan, first));
+            return Ok(self.fewest_registers(&plan, first, pressure));
         }
         Ok(if plan.active { first } else { self.more_warps(first, pressure) })
     }
@@ -486,7 +500,8 @@ impl Job<'_> {
     fn colour(&self, plan: &Plan, attempt: Attempt) -> Result<Allocation, RaError> {
         let f = self.f;
         let wishes = self.wishes.clone();
-        let mut colour = Colour::new(f, self.cfg, self.live, plan, self.summaries, attempt, wishes);
+        let mut colour =
+            Colour::new(f, self.cfg, self.live, plan, self.summaries, &self.operands, attempt, wishes);
         colour.run()?;
         colour.edges();
         let mut allocation = colour.finish_function();
@@ -498,9 +513,16 @@ impl Job<'_> {
     }
 
     /// Recolouring of a graphics stage for as few registers as are worth their moves.
-    fn fewest_registers(&self, plan: &Plan, first: Allocation) -> Allocation {
+    fn fewest_registers(&self, plan: &Plan, first: Allocation, pressure: &Pressure) -> Allocation {
         let (f, k) = (self.f, self.limit as usize);
-        let Pressure { most, by_block, .. } = pressure::measure(f, self.cfg, self.live, self.summaries, k);
+        let measured;
+        let Pressure { most, by_block, .. } = if pressure.by_block.is_empty() {
+            measured = pressure::measure(f, self.cfg, self.live, self.summaries, k);
+            &measured
+        } else {
+            pressure
+        };
+        let most = *most;
         let named = f.result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
         let mut recolour = |again: Option<usize>, attempt| match again {
             None => self.colour(plan, attempt).ok(),
@@ -510,7 +532,7 @@ impl Job<'_> {
                 if constants + k < most {
                     return None;
                 }
-                let plan = spill::spill(&self.subject, k, None, &by_block).ok()?;
+                let plan = spill::spill(&self.subject, k, None, by_block).ok()?;
                 self.colour(&Plan { frame_end: self.frame_base, ..plan }, attempt).ok()
             }
         };

@@ -19,7 +19,7 @@ pub(crate) struct Attempt {
     pub limit: u32,
     /// Where values without a hint begin.
     pub from: End,
-    /// Moves from which on it is given up.
+    /// The cost of moves from which on it is given up.
     pub most_moves: usize,
 }
 
