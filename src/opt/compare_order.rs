@@ -17,6 +17,7 @@ use super::Ctx;
 use super::algebra::negated;
 use super::rewrite::{UseCounts, compares_at_once, count_uses, is_scalar, touches_carry};
 use crate::ir::*;
+use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
 /// Comparisons in a chain that are looked at.
@@ -38,8 +39,8 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     let mut block = Block {
         uses: count_uses(f),
-        depth: SecondaryMap::new(),
-        place: SecondaryMap::new(),
+        depth: SecondaryMap::with_capacity(f.values.len()),
+        place: SecondaryMap::with_capacity(f.insts.len()),
         out: Vec::new(),
     };
     let (mut joined, mut ordered) = (0, 0);
@@ -87,6 +88,9 @@ struct Link {
     /// Of what it compares.
     depth: u32,
 }
+
+/// Comparisons of which each takes the predicate of the one before it.
+type Chain = ArrayVec<Link, CHAIN>;
 
 impl Block {
     /// Forgets the block, and gives its instructions.
@@ -154,15 +158,16 @@ impl Block {
     }
 
     /// The chain that ends in a comparison, the first one in front.
-    fn chain(&self, f: &Function, last: InstId) -> Option<Vec<Link>> {
+    fn chain(&self, f: &Function, last: InstId) -> Option<Chain> {
         let logic = f.insts[last].logic;
         if f.insts[last].srcs.len() < 3 || !is_comparison(f, &f.insts[last]) {
             return None;
         }
-        let mut chain = vec![self.link(f, last)];
+        let mut chain = Chain::new();
+        chain.push(self.link(f, last));
         let mut at = last;
         while let Some(p) = f.insts[at].srcs.get(2)
-            && chain.len() < CHAIN
+            && !chain.is_full()
         {
             let Some(i) = self.sole(f, p).filter(|_| p.is_plain_val()) else { break };
             if f.insts[i].srcs.len() > 2 && f.insts[i].logic != logic {
@@ -176,7 +181,7 @@ impl Block {
     }
 
     /// Puts a chain's comparisons in order, all of them to where the last one is to stand.
-    fn reorder(&mut self, f: &mut Function, mut chain: Vec<Link>) {
+    fn reorder(&mut self, f: &mut Function, mut chain: Chain) {
         let links: Vec<InstId> = chain.iter().map(|c| c.inst).collect();
         chain.sort_by_key(|c| c.depth);
         let compared: Vec<Inst> = chain.iter().map(|c| f.insts[c.inst].clone()).collect();

@@ -38,9 +38,7 @@ impl<'s> Cursor<'s> {
 
     /// What is left of the line.
     pub(super) fn rest_of_line(&self) -> &'s str {
-        let rest = self.rest();
-        let len = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
-        &self.text[self.pos..self.pos + len]
+        &self.text[self.pos..self.pos + line_len(self.rest())]
     }
 
     pub(super) fn at_line_end(&self) -> bool {
@@ -78,8 +76,7 @@ impl<'s> Cursor<'s> {
 
     /// Goes to the end of the line.
     pub(super) fn skip_line(&mut self) {
-        let rest = self.rest();
-        self.pos += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+        self.pos += line_len(self.rest());
     }
 
     /// Goes to the first line, from here on, that holds something else than blanks and comments.
@@ -203,6 +200,11 @@ impl<'s> Cursor<'s> {
                 .at(self.here(), format!("expected {what}")),
         )
     }
+}
+
+/// How much of a text is its first line.
+fn line_len(text: &[u8]) -> usize {
+    memchr::memchr(b'\n', text).unwrap_or(text.len())
 }
 
 /// A decimal number of up to 18 digits that a text begins with, and how many they are.
