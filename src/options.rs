@@ -3,6 +3,7 @@
 use crate::chip::{Chip, LimitError};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 /// How much effort goes into good code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -16,17 +17,34 @@ pub enum OptLevel {
     /// Passes again after the ones that enable them.
     #[default]
     O3,
+    /// As O3, without what makes code longer: loops stay loops, what is long is called.
+    Os,
 }
 
 impl OptLevel {
-    /// All levels, by their number.
-    pub const ALL: [OptLevel; 4] = [OptLevel::O0, OptLevel::O1, OptLevel::O2, OptLevel::O3];
+    /// All levels, by the number that the C interface gives them.
+    pub const ALL: [OptLevel; 5] = [OptLevel::O0, OptLevel::O1, OptLevel::O2, OptLevel::O3, OptLevel::Os];
+
+    /// What stands behind `-O`.
+    pub fn name(self) -> &'static str {
+        ["0", "1", "2", "3", "s"][self as usize]
+    }
 }
 
 impl fmt::Display for OptLevel {
-    /// The number: `-O{level}`.
+    /// What stands behind `-O`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (*self as u8).fmt(f)
+        self.name().fmt(f)
+    }
+}
+
+impl FromStr for OptLevel {
+    type Err = String;
+
+    /// `0` to `3` or `s`.
+    fn from_str(text: &str) -> Result<OptLevel, String> {
+        let level = OptLevel::ALL.into_iter().find(|l| l.name() == text);
+        level.ok_or_else(|| format!("`{text}` is not a level: 0, 1, 2, 3 or s"))
     }
 }
 

@@ -17,11 +17,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// The ways of compiling: level, register limit, and whether values cross blocks in memory only.
-const WAYS: [(OptLevel, Option<u32>, bool); 4] = [
+const WAYS: [(OptLevel, Option<u32>, bool); 5] = [
     (OptLevel::O0, None, false),
     (OptLevel::O3, None, false),
     (OptLevel::O3, Some(18), false),
     (OptLevel::O2, None, true),
+    (OptLevel::Os, None, false),
 ];
 
 fn run(file: &Path, settings: &Settings) -> Result<(), Failed> {

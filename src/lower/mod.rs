@@ -218,7 +218,7 @@ fn lower(
                 Step::IntDiv => int_div::run(f, &mut library),
                 Step::Float => float::run(f, float::Subnormals::of(&interface, options)),
                 Step::F64 => {
-                    if interface.is_none() && options.opt_level > OptLevel::O1 {
+                    if interface.is_none() && matches!(options.opt_level, OptLevel::O2 | OptLevel::O3) {
                         f64_inline::run(f, &mut library);
                     }
                     f64::run(f, &mut library)

@@ -18,10 +18,13 @@
 use super::Ctx;
 use crate::analysis::functions::callees_first;
 use crate::ir::*;
+use crate::options::OptLevel;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Instructions up to which a subroutine is copied to several callers.
+/// Instructions up to which a subroutine is copied to several callers: at -Os those that a call takes itself, with the moves
+/// around it.
 const SHORT: usize = 40;
+const SHORT_FOR_SIZE: usize = 4;
 /// Instructions up to which a function may grow.
 const LARGEST: usize = 20_000;
 /// Instructions of longer callees that are copied in all, each time that they are: in a chain of
@@ -42,6 +45,7 @@ pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     }
     let mut inlined = 0;
     let mut copies = COPIES;
+    let short = if ctx.options.opt_level == OptLevel::Os { SHORT_FOR_SIZE } else { SHORT };
     // What the kernel, or somebody else, reaches.
     let called = p.funcs.iter().filter(|(_, f)| f.linkage == Linkage::Visible).map(|(id, _)| id);
     for caller in callees_first(p, std::iter::once(p.entry).chain(called)) {
@@ -71,7 +75,7 @@ pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
                 let g = &p.funcs[callee];
                 let length = g.inst_count();
                 let wanted =
-                    (calls[callee] == 1 && length <= copies || length <= SHORT) && size + length <= LARGEST;
+                    (calls[callee] == 1 && length <= copies || length <= short) && size + length <= LARGEST;
                 // Both use local memory from address 0 on.
                 let frames = f.local_bytes != 0 && g.local_bytes != 0;
                 // One that calls itself is refused later.
@@ -82,9 +86,9 @@ pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
             };
             let length = p.funcs[callee].inst_count();
             size += length;
-            copies -= if length > SHORT { length } else { 0 };
+            copies -= if length > short { length } else { 0 };
             let copied = inline(&mut f, n - 1, at, &p.funcs[callee]);
-            if calls[callee] == 1 && length > SHORT && p.funcs[callee].linkage == Linkage::Internal {
+            if calls[callee] == 1 && length > short && p.funcs[callee].linkage == Linkage::Internal {
                 // Nobody calls it any more: what it is made of need not be kept.
                 let name = std::mem::take(&mut p.funcs[callee].name);
                 p.funcs[callee] = Function::new(name);

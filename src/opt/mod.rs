@@ -323,6 +323,11 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
         (Stage::Front, OptLevel::O1) => {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
+        // Nothing that copies loops or their tests.
+        (Stage::Front, OptLevel::Os) => passes!(
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra merge_exits address mem_forward
+            hoist short_circuit if_convert known_bits divmod copy_prop address dce
+        ),
         (Stage::Front, _) => passes!(
             inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate merge_exits loop_lag loop_loads unroll address mem_forward
             hoist short_circuit if_convert known_bits divmod copy_prop address dce

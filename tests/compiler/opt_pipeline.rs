@@ -70,3 +70,32 @@ fn every_fixture_gives_the_same_values_for_each_prefix_of_the_pipeline() {
         assert_eq!(failures(&settings, Chip::Gk110), [] as [String; 0], "with {limit} pass runs");
     }
 }
+
+#[test]
+fn at_os_code_is_a_tenth_shorter_than_at_o3_and_hardly_any_fixture_is_longer() {
+    let mut files = Vec::new();
+    let folders = [tgsi(), tgsi().with_file_name("nir-fixtures")];
+    for folder in &folders {
+        input::walk(folder, &|f| input::ends_in(f, &["tgsi", "nir"]), &mut files).expect("readable");
+    }
+    let lengths: Vec<(String, [usize; 2])> = files
+        .par_iter()
+        .filter_map(|file| {
+            let text = std::fs::read_to_string(file).expect("readable");
+            let tgsi = input::ends_in(file, &["tgsi"]);
+            let source = if tgsi { Source::tgsi(&text) } else { Source::nir(&text) };
+            let length = |level| {
+                let compiler = Compiler::new(Chip::Gk110).with_options(Options::at(level));
+                Some(compiler.compile(&source).ok()?.code.len())
+            };
+            let name = file.file_name()?.to_string_lossy().into_owned();
+            Some((name, [length(OptLevel::Os)?, length(OptLevel::O3)?]))
+        })
+        .collect();
+    assert!(lengths.len() > 200, "{}", lengths.len());
+    for (name, [small, fast]) in &lengths {
+        assert!(8 * small <= 9 * fast + 64, "{name}: {small} words, {fast} at -O3");
+    }
+    let all = |n: usize| lengths.iter().map(|l| l.1[n]).sum::<usize>();
+    assert!(10 * all(0) < 9 * all(1), "{} words, {} at -O3", all(0), all(1));
+}

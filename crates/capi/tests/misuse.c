@@ -111,7 +111,7 @@ int main(void)
     CHECK(nvir_compiler_new(3, NULL, &compiler) == NVIR_STATUS_USAGE && !compiler);
     CHECK(nvir_compiler_new(NVIR_CHIP_GF100, NULL, NULL) == NVIR_STATUS_USAGE);
     nvir_options_init(&options, sizeof options);
-    options.opt_level = 4;
+    options.opt_level = 5;
     CHECK(nvir_compiler_new(NVIR_CHIP_GF100, &options, &compiler) == NVIR_STATUS_USAGE);
     nvir_options_init(&options, sizeof options);
     options.max_gprs = 15;

@@ -125,10 +125,10 @@ pub(crate) fn language(name: &str) -> Result<Language, String> {
         .ok_or_else(|| "unknown language; available: tgsi, nir, ir, spv".to_string())
 }
 
-/// An optimisation level on the command line: 0 to 3.
+/// An optimisation level on the command line: 0 to 3, or s.
 pub(crate) fn level() -> impl clap::builder::TypedValueParser<Value = OptLevel> {
-    use clap::builder::TypedValueParser;
-    clap::value_parser!(u8).range(0..=3).map(|n| OptLevel::ALL[usize::from(n)])
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(OptLevel::ALL.map(OptLevel::name)).try_map(|name| name.parse::<OptLevel>())
 }
 
 /// What to do about registers that are read before they are written, on the command line: 0 to 3.

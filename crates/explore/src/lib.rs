@@ -103,11 +103,10 @@ impl std::str::FromStr for Against {
     fn from_str(text: &str) -> Result<Against, String> {
         let (mut chip, mut level) = (None, None);
         for part in text.split(',') {
-            let digit = part.trim_start_matches('-').strip_prefix('O').map(str::trim);
-            if let Some(n) = digit.and_then(|d| d.parse::<usize>().ok()) {
-                let found =
-                    OptLevel::ALL.get(n).ok_or_else(|| format!("level {n} is out of range (0 to 3)"))?;
-                level = Some(*found);
+            let name = part.trim_start_matches('-').strip_prefix('O').map(str::trim);
+            let is_level = |n: &&str| *n == OptLevel::Os.name() || n.parse::<usize>().is_ok();
+            if let Some(name) = name.filter(is_level) {
+                level = Some(name.parse()?);
             } else if let Ok(c) = part.parse() {
                 chip = Some(c);
             } else if text.starts_with('-') {

@@ -21,13 +21,13 @@ impl Config {
         Config { chip, settings }
     }
 
-    /// What a case is compiled with: each chip without optimisation or with little of it and at -O2 or -O3, sometimes with
+    /// What a case is compiled with: each chip without optimisation or with little of it and at -O2, -O3 or -Os, sometimes with
     /// few registers, values that cross blocks in memory, or the verifier after each pass.
     pub(crate) fn of_case(r: &mut Random) -> Vec<Config> {
         let mut all = Vec::new();
         for chip in Chip::ALL {
             for levels in
-                [[OptLevel::O0, OptLevel::O0, OptLevel::O1], [OptLevel::O3, OptLevel::O3, OptLevel::O2]]
+                [[OptLevel::O0, OptLevel::O0, OptLevel::O1], [OptLevel::O3, OptLevel::Os, OptLevel::O2]]
             {
                 let max_gprs = r.one_in(4).then(|| 16 + r.below(20) as u32);
                 let debug = DebugOptions {

@@ -70,7 +70,7 @@ impl Target {
     pub(super) fn title(&self) -> String {
         match self {
             Target::Fixture { loaded, test, chip, settings } => {
-                let level = settings.options.opt_level as u32;
+                let level = settings.options.opt_level;
                 format!("{}, test `{test}`, {chip} at -O{level}", loaded.path.display())
             }
             Target::Recording(path) => path.display().to_string(),

@@ -109,7 +109,7 @@ impl Line<'_> {
         let stats = counted.map(|(r, ..)| &r.stats);
         json!({
             "fixture": self.fixture.to_string_lossy(), "name": self.name, "test": self.test,
-            "chip": report.map(|r| r.chip.name()), "opt": self.level.map(|l| l as u8),
+            "chip": report.map(|r| r.chip.name()), "opt": self.level.map(opt),
             "ok": !matches!(self.outcome, Outcome::Failed(_)), "result": result, "message": message,
             "seconds": report.map(|r| r.time.as_secs_f64()), "warnings": self.warnings,
             "faults": report.map_or(Vec::new(), |r| r.stats.faults.iter().map(fault).collect()),
@@ -208,4 +208,10 @@ pub(super) fn junit(ran: &[Ran]) -> Result<String, String> {
         }
     }
     report.to_string().map_err(|e| e.to_string())
+}
+
+/// A level in JSON: a number, or `"s"`.
+fn opt(level: OptLevel) -> Value {
+    let name = level.name();
+    name.parse::<u8>().map_or_else(|_| name.into(), Value::from)
 }
