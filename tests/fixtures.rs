@@ -1,4 +1,4 @@
-//! Every fixture of the project, on every chip that it allows, at the lowest and the highest optimisation level,
+//! Every fixture of the project, on every chip that it allows, at the lowest and the highest optimisation level and for size,
 //! under all checkers of the emulator; and again with few registers and with values that cross blocks in memory only, where
 //! the results must be the same; and TGSI under the reference interpreter.
 //!
