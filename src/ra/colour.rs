@@ -16,7 +16,7 @@ use super::prepare::Facts;
 use super::recolour::Attempt;
 use super::remat::{self, Remat};
 use super::result_regs::ResultRegs;
-use super::{Allocation, Move, Phys, RaError, RegSet, Span, Spans, Summary};
+use super::{Allocation, Job, Move, Phys, RaError, RegSet, Span, Spans, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Call, Class, FuncId, Function, InstId, Term, ValueId};
@@ -172,17 +172,9 @@ impl Wishes {
 }
 
 impl<'a> Colour<'a> {
-    pub(super) fn new(
-        f: &'a Function,
-        cfg: &'a Cfg,
-        live: &'a Liveness,
-        plan: &'a Plan,
-        summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
-        operands: &'a Operands,
-        attempt: Attempt,
-        wishes: Wishes,
-    ) -> Colour<'a> {
-        let Wishes { hints, results, across_calls } = wishes;
+    pub(super) fn new(job: &'a Job<'_>, plan: &'a Plan, attempt: Attempt) -> Colour<'a> {
+        let Job { f, cfg, live, summaries, operands, .. } = job;
+        let Wishes { hints, results, across_calls } = job.wishes.clone();
         let mut out = Allocation::default();
         out.regs.reserve(4 * f.inst_count());
         out.insts.resize(f.insts.len());

@@ -499,9 +499,7 @@ impl Job<'_> {
 
     fn colour(&self, plan: &Plan, attempt: Attempt) -> Result<Allocation, RaError> {
         let f = self.f;
-        let wishes = self.wishes.clone();
-        let mut colour =
-            Colour::new(f, self.cfg, self.live, plan, self.summaries, &self.operands, attempt, wishes);
+        let mut colour = Colour::new(self, plan, attempt);
         colour.run()?;
         colour.edges();
         let mut allocation = colour.finish_function();

@@ -94,7 +94,7 @@ fn at_os_code_is_a_tenth_shorter_than_at_o3_and_hardly_any_fixture_is_longer() {
         .collect();
     assert!(lengths.len() > 200, "{}", lengths.len());
     for (name, [small, fast]) in &lengths {
-        assert!(small <= fast + fast / 8 + 16, "{name}: {small} words, {fast} at -O3");
+        assert!(*small <= fast + fast / 8 + 16, "{name}: {small} words, {fast} at -O3");
     }
     let all = |n: usize| lengths.iter().map(|l| l.1[n]).sum::<usize>();
     assert!(10 * all(0) < 9 * all(1), "{} words, {} at -O3", all(0), all(1));
