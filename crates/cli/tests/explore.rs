@@ -55,7 +55,7 @@ fn what_is_wrong_is_said() {
         (&["bad.tgsi"], 1, "bad.tgsi:2:6"),
         (&["bad.toml"], 1, "bad.toml"),
         (&["k.txt"], 1, "k.txt: unknown file type: neither"),
-        (&["bad.tgsi", "--against", "-O7"], 2, "level 7 is out of range (0 to 3)"),
+        (&["bad.tgsi", "--against", "-O7"], 2, "`7` is not a level: 0, 1, 2, 3 or s"),
         (&["bad.tgsi", "--against", "-O3"], 2, "same compile"),
         (&["bad.tgsi", "--port", "80"], 2, "--serve"),
         (&["bad.tgsi", "--serve", "-o", "x.html"], 2, "cannot be used"),

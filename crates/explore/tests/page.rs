@@ -248,6 +248,6 @@ fn what_is_wrong_has_its_kind() {
     assert!(matches!(failed("bad.tgsi", None), Failed::Found(found) if found.text.starts_with("COMP")));
     let same = Against::Options { chip: None, level: Some(OptLevel::O3) };
     assert!(matches!(failed("bad.tgsi", Some(same)), Failed::Usage(why) if why.contains("same compile")));
-    assert!("-O7".parse::<Against>().is_err_and(|e| e == "level 7 is out of range (0 to 3)"));
+    assert!("-O7".parse::<Against>().is_err_and(|e| e == "`7` is not a level: 0, 1, 2, 3 or s"));
     assert_eq!("k.cubin".parse(), Ok(Against::File("k.cubin".into())));
 }
