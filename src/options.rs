@@ -25,6 +25,11 @@ impl OptLevel {
     /// All levels, by the number that the C interface gives them.
     pub const ALL: [OptLevel; 5] = [OptLevel::O0, OptLevel::O1, OptLevel::O2, OptLevel::O3, OptLevel::Os];
 
+    /// Whether code may become longer to be faster.
+    pub(crate) fn may_lengthen(self) -> bool {
+        matches!(self, OptLevel::O2 | OptLevel::O3)
+    }
+
     /// What stands behind `-O`.
     pub fn name(self) -> &'static str {
         ["0", "1", "2", "3", "s"][self as usize]

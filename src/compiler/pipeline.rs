@@ -198,8 +198,7 @@ impl<'a> Compile<'a> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         let [mut gprs, limit, results] = registers;
         // Tests of loops are written twice where they are executed often, and may part lanes.
-        let rotate =
-            matches!(options.opt_level, OptLevel::O2 | OptLevel::O3) && !program.stage().is_graphics();
+        let rotate = options.opt_level.may_lengthen() && !program.stage().is_graphics();
         let mut code = self
             .timed("emit", || emit::emit_function(chip, program, root, alloc, uniform, rotate))?
             .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;

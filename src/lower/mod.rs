@@ -28,7 +28,7 @@ use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
-use crate::options::{OptLevel, Options};
+use crate::options::Options;
 use library::Library;
 
 /// The steps, in their order.
@@ -218,7 +218,7 @@ fn lower(
                 Step::IntDiv => int_div::run(f, &mut library),
                 Step::Float => float::run(f, float::Subnormals::of(&interface, options)),
                 Step::F64 => {
-                    if interface.is_none() && matches!(options.opt_level, OptLevel::O2 | OptLevel::O3) {
+                    if interface.is_none() && options.opt_level.may_lengthen() {
                         f64_inline::run(f, &mut library);
                     }
                     f64::run(f, &mut library)

@@ -18,7 +18,6 @@
 use super::Ctx;
 use crate::analysis::functions::callees_first;
 use crate::ir::*;
-use crate::options::OptLevel;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Instructions up to which a subroutine is copied to several callers: at -Os those that a call takes itself, with the moves
@@ -45,7 +44,7 @@ pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     }
     let mut inlined = 0;
     let mut copies = COPIES;
-    let short = if ctx.options.opt_level == OptLevel::Os { SHORT_FOR_SIZE } else { SHORT };
+    let short = if ctx.options.opt_level.may_lengthen() { SHORT } else { SHORT_FOR_SIZE };
     // What the kernel, or somebody else, reaches.
     let called = p.funcs.iter().filter(|(_, f)| f.linkage == Linkage::Visible).map(|(id, _)| id);
     for caller in callees_first(p, std::iter::once(p.entry).chain(called)) {

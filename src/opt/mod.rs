@@ -311,6 +311,16 @@ macro_rules! passes {
     ($($name:ident)*) => { const { &[$(position(stringify!($name))),*] } };
 }
 
+/// The first passes of the higher levels; two lists of those about loops stand among them.
+macro_rules! front {
+    ([$($tests:ident)*] [$($copies:ident)*]) => {
+        passes!(
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra $($tests)* merge_exits $($copies)* address mem_forward
+            hoist short_circuit if_convert known_bits divmod copy_prop address dce
+        )
+    };
+}
+
 /// The passes of a stage at an optimisation level, in order, as indices into [`PASSES`]. The same
 /// pass may come several times. One whose work another of the pipeline finishes on every input at
 /// hand is not in it.
@@ -324,14 +334,8 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         // Nothing that copies loops or their tests.
-        (Stage::Front, OptLevel::Os) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra merge_exits address mem_forward
-            hoist short_circuit if_convert known_bits divmod copy_prop address dce
-        ),
-        (Stage::Front, _) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra rotate merge_exits loop_lag loop_loads unroll address mem_forward
-            hoist short_circuit if_convert known_bits divmod copy_prop address dce
-        ),
+        (Stage::Front, OptLevel::Os) => front!([] []),
+        (Stage::Front, _) => front!([rotate] [loop_lag loop_loads unroll]),
         (Stage::Ssa, _) => passes!(
             dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp invert licm if_convert copy_prop flow emit_cut dce init_regs
         ),

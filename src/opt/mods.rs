@@ -144,21 +144,26 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
         return None;
     }
     let mut new = Src { kind: inner.kind, mods: s.mods };
-    if let SrcKind::Pair([low, _]) = s.kind {
-        let change = sign_change(d).filter(|_| ty == Type::F64 && takes.float && inner.is_plain_val())?;
+    let (low, float) = match s.kind {
+        SrcKind::Pair([low, _]) => (Some(low), Type::F64),
+        _ => (None, Type::F32),
+    };
+    if let Some(change) = sign_change(d) {
+        if ty != float || !takes.float || !inner.is_plain_val() || s.mods.inv {
+            return None;
+        }
         if !s.mods.abs {
             (new.mods.neg, new.mods.abs) = (s.mods.neg ^ change.neg, change.abs);
         }
-        new.kind = SrcKind::Pair([low, inner.as_val()?]);
+        if let Some(low) = low {
+            new.kind = SrcKind::Pair([low, inner.as_val()?]);
+        }
         return Some(new);
     }
+    if low.is_some() {
+        return None;
+    }
     match (d.op, d.ty, ty) {
-        (Op::Xor | Op::And | Op::Or, Type::U32 | Type::S32, Type::F32) if takes.float => {
-            let change = sign_change(d).filter(|_| inner.is_plain_val() && !s.mods.inv)?;
-            if !s.mods.abs {
-                (new.mods.neg, new.mods.abs) = (s.mods.neg ^ change.neg, change.abs);
-            }
-        }
         (Op::Neg | Op::Abs, Type::F32, Type::F32) if takes.float => {
             // A flushing negation flushes what it reads; the reader must do the same.
             if d.ftz && !inst.ftz || inner.mods.inv || s.mods.inv {

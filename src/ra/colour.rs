@@ -5,6 +5,7 @@
 //! them elsewhere, occupants move. Where blocks meet, each edge gets the moves from where values
 //! are to where the block expects them ([`super::edges`]).
 
+use super::accesses::{Access, Accesses};
 use super::across_calls::AcrossCalls;
 use super::file::{File, Mask};
 use super::hints::{Chain, Hints, NONE, TuplePosition};
@@ -25,89 +26,6 @@ use cranelift_entity::SecondaryMap;
 
 /// Predicate registers that can be assigned.
 pub(super) const PREDS: usize = 7;
-
-/// A value that an instruction reads or writes.
-#[derive(Clone, Copy)]
-struct Operand {
-    v: ValueId,
-    class: Class,
-    /// Nobody reads it after the instruction.
-    dies: bool,
-}
-
-/// What instructions read and write, and what dies where. It is the same however a function is coloured.
-pub(super) struct Operands {
-    /// For each instruction what it writes, then what it reads.
-    list: Vec<Operand>,
-    /// For each instruction where its part of the list begins, and where what it reads; with one more for the end.
-    parts: Vec<(u32, u32)>,
-    /// For each block the number of its first part, and where its dead parameters begin and end.
-    blocks: SecondaryMap<BlockId, (u32, u32, u32)>,
-    /// Parameters that nobody reads.
-    dead_params: Vec<ValueId>,
-}
-
-impl Operands {
-    pub(super) fn new(f: &Function, cfg: &Cfg, live: &Liveness) -> Operands {
-        let count = f.inst_count();
-        let mut all = Operands {
-            list: Vec::with_capacity(4 * count),
-            parts: Vec::with_capacity(count + 1),
-            blocks: SecondaryMap::with_capacity(f.blocks.len()),
-            dead_params: Vec::new(),
-        };
-        let mut alive = per_value(f, 0);
-        for (n, &b) in cfg.rpo().iter().enumerate() {
-            all.block(f, b, live, n as u32 + 1, &mut alive);
-        }
-        all
-    }
-
-    /// A block, from its end on.
-    fn block(
-        &mut self,
-        f: &Function,
-        b: BlockId,
-        live: &Liveness,
-        stamp: u32,
-        alive: &mut SecondaryMap<ValueId, u32>,
-    ) {
-        let block = &f.blocks[b];
-        let first = self.parts.len() as u32;
-        live.live_out(b).iter().for_each(|&v| alive[v] = stamp);
-        block.term.for_uses(|v| alive[v] = stamp);
-        for &i in block.body.iter().rev() {
-            let inst = &f.insts[i];
-            let defs = self.list.len();
-            inst.for_defs(|v| {
-                self.list.push(Operand { v, class: f.class(v), dies: alive[v] != stamp });
-            });
-            let uses = self.list.len();
-            self.parts.push((defs as u32, uses as u32));
-            inst.for_uses(|v| {
-                let dies = std::mem::replace(&mut alive[v], stamp) != stamp;
-                self.list.push(Operand { v, class: f.class(v), dies });
-            });
-        }
-        let params: &[ValueId] = if b == f.entry() { &f.params } else { &[] };
-        let dead = self.dead_params.len() as u32;
-        self.dead_params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
-        self.blocks[b] = (first, dead, self.dead_params.len() as u32);
-    }
-
-    /// What instruction `at` of a block of `count` instructions writes, and what it reads.
-    fn of(&self, b: BlockId, at: usize, count: usize) -> (&[Operand], &[Operand]) {
-        let part = self.blocks[b].0 as usize + (count - 1 - at);
-        let (defs, uses) = self.parts[part];
-        let end = self.parts.get(part + 1).map_or(self.list.len(), |next| next.0 as usize);
-        (&self.list[defs as usize..uses as usize], &self.list[uses as usize..end])
-    }
-
-    fn dead_params(&self, b: BlockId) -> &[ValueId] {
-        let (_, start, end) = self.blocks[b];
-        &self.dead_params[start as usize..end as usize]
-    }
-}
 
 /// Which of the free registers a value gets that has no hint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,7 +54,7 @@ pub(super) struct Colour<'a> {
     pub entries: BlockLocations,
     /// Stores of parameters that have slots, at the beginning of blocks.
     pub entry_stores: SecondaryMap<BlockId, Vec<Move>>,
-    operands: &'a Operands,
+    accesses: &'a Accesses,
     across_calls: AcrossCalls,
     copies: Vec<(Location, Location)>,
     /// The values that live into the block being entered, with their registers.
@@ -173,7 +91,7 @@ impl Wishes {
 
 impl<'a> Colour<'a> {
     pub(super) fn new(job: &'a Job<'_>, plan: &'a Plan, attempt: Attempt) -> Colour<'a> {
-        let Job { f, cfg, live, summaries, operands, .. } = job;
+        let Job { f, cfg, live, summaries, accesses, .. } = job;
         let Wishes { hints, results, across_calls } = job.wishes.clone();
         let mut out = Allocation::default();
         out.regs.reserve(4 * f.inst_count());
@@ -196,7 +114,7 @@ impl<'a> Colour<'a> {
             exits: BlockLocations::with_blocks(f.blocks.len()),
             entries: BlockLocations::with_blocks(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
-            operands,
+            accesses,
             across_calls,
             copies: Vec::new(),
             through: Vec::new(),
@@ -208,7 +126,7 @@ impl<'a> Colour<'a> {
 
     /// Assigns registers in all blocks; the moves on edges are still missing.
     pub(super) fn run(&mut self) -> Result<(), RaError> {
-        let operands = self.operands;
+        let accesses = self.accesses;
         let (mut counted, mut cost) = (0, 0);
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
@@ -217,7 +135,7 @@ impl<'a> Colour<'a> {
             let body = &self.f.blocks[b].body;
             for (at, &i) in body.iter().enumerate() {
                 self.results.now.1 = at as u32;
-                let (defs, uses) = operands.of(b, at, body.len());
+                let (defs, uses) = accesses.of(b, at, body.len());
                 self.instruction(i, defs, uses)?;
                 cost += self.out.moves[counted..].iter().map(Move::cost).sum::<usize>();
                 counted = self.out.moves.len();
@@ -542,7 +460,7 @@ impl<'a> Colour<'a> {
         if b == f.entry() {
             self.out.summary.params = of_func().map(|v| Phys::new(f.class(v), self.loc[v])).collect();
         }
-        self.operands.dead_params(b).iter().for_each(|&v| self.release(v));
+        self.accesses.dead_params(b).iter().for_each(|&v| self.release(v));
         Ok(())
     }
 
@@ -614,7 +532,7 @@ impl<'a> Colour<'a> {
         left.for_each(|v| self.loc[v] = NONE);
     }
 
-    fn instruction(&mut self, i: InstId, defs: &[Operand], uses: &[Operand]) -> Result<(), RaError> {
+    fn instruction(&mut self, i: InstId, defs: &[Access], uses: &[Access]) -> Result<(), RaError> {
         let f = self.f;
         let reads = self.hints.read_tuples(i);
         let several = defs.iter().filter(|d| d.class == Class::Gpr).count() > 1;
@@ -680,7 +598,7 @@ impl<'a> Colour<'a> {
     }
 
     /// An instruction whose operands may stay where they are.
-    fn in_place(&mut self, i: InstId, defs: &[Operand], uses: &[Operand]) -> Result<(), RaError> {
+    fn in_place(&mut self, i: InstId, defs: &[Access], uses: &[Access]) -> Result<(), RaError> {
         let moves = self.out.moves.len() as u32;
         let regs = self.out.regs.len() as u32;
         for u in uses {
@@ -703,7 +621,7 @@ impl<'a> Colour<'a> {
 
     /// Records destinations, stores those that have slots, and drops those that nobody reads. The
     /// instruction's registers begin at `regs`, its moves and those after it at `moves`.
-    fn finish(&mut self, i: InstId, defs: &[Operand], regs: u32, moves: [u32; 2]) {
+    fn finish(&mut self, i: InstId, defs: &[Access], regs: u32, moves: [u32; 2]) {
         for d in defs {
             let r = self.loc[d.v];
             self.out.regs.push((d.v, Phys::new(d.class, r)));
@@ -732,7 +650,7 @@ impl<'a> Colour<'a> {
         call: &Call,
         reloads: &[ValueId],
         dying: &[ValueId],
-        defs: &[Operand],
+        defs: &[Access],
     ) -> Result<(), RaError> {
         let start = self.out.moves.len() as u32;
         let summaries = self.summaries;

@@ -65,6 +65,7 @@
 //! addresses above those of the functions that it calls, all of them above what the program's own
 //! accesses use.
 
+mod accesses;
 mod across_calls;
 pub(crate) mod call_order;
 pub mod calling_convention;
@@ -100,7 +101,8 @@ use crate::chip::Chip;
 use crate::ir::{BlockId, FuncId, Function, InstId, Linkage, Program, Sv, ValueId};
 use crate::isa::Reg;
 use crate::options::Options;
-use colour::{Colour, Operands, Wishes};
+use accesses::Accesses;
+use colour::{Colour, Wishes};
 use cranelift_entity::SecondaryMap;
 pub use pcopy::Location;
 use plan::Plan;
@@ -435,7 +437,7 @@ fn allocate(
     }
     let subject = Subject::new(f, &cfg, &live, summaries);
     let wishes = Wishes::new(f, &cfg, &live, summaries, facts);
-    let operands = Operands::new(f, &cfg, &live);
+    let accesses = Accesses::new(f, &cfg, &live);
     let job = Job {
         f,
         cfg: &cfg,
@@ -446,7 +448,7 @@ fn allocate(
         limit,
         frame_base,
         subject,
-        operands,
+        accesses,
         wishes,
     };
     let allocation = job.run(&pressure)?;
@@ -467,7 +469,7 @@ struct Job<'a> {
     limit: u32,
     frame_base: u32,
     subject: Subject<'a>,
-    operands: Operands,
+    accesses: Accesses,
     wishes: Wishes,
 }
 

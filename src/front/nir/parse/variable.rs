@@ -8,6 +8,7 @@ use super::Parser;
 use super::operand::component;
 use crate::diag::Span;
 use crate::format::Format;
+use memchr::memmem;
 
 /// Words before a variable's mode; that of a temporary is not written.
 #[rustfmt::skip]
@@ -32,17 +33,15 @@ impl<'s> Parser<'s> {
     pub(super) fn variable(&mut self, start: usize, temporary: Mode) -> Result<Variable<'s>> {
         let line = self.cur.rest_of_line();
         let line_at = self.cur.pos;
-        let spaced = |&at: &usize| line[..at].ends_with(' ') && line[at + 1..].starts_with(' ');
-        let (head, init) = match memchr::memchr_iter(b'=', line.as_bytes()).find(spaced) {
-            Some(at) => (&line[..at - 1], Some(line[at + 2..].trim())),
+        let (head, init) = match memmem::find(line.as_bytes(), b" = ") {
+            Some(at) => (&line[..at], Some(line[at + 3..].trim())),
             None => (line, None),
         };
         let head = head.trim_end();
         // A location's list is the last thing before the initialiser; names may hold parentheses of their own.
-        let mut opened = memchr::memrchr_iter(b'(', head.as_bytes()).filter(|&at| head[..at].ends_with(' '));
-        let closed = |&at: &usize| memchr::memchr(b')', &head.as_bytes()[at..]).is_some();
-        let (words, place) = match opened.next().filter(closed) {
-            Some(at) => (&head[..at - 1], Some(&head[at + 1..])),
+        let open = memmem::rfind(head.as_bytes(), b" (").filter(|&at| head[at..].contains(')'));
+        let (words, place) = match open {
+            Some(at) => (&head[..at], Some(&head[at + 2..])),
             None => (head, None),
         };
         // Assembly programs have variables without a name.
@@ -54,8 +53,7 @@ impl<'s> Parser<'s> {
             return Err(self.cur.expected("a variable's mode, type and name"));
         };
         // The mode is the word before the interpolation mode.
-        let begins = |&at: &usize| qualifiers[at..].starts_with(INTERP_MODE);
-        let found = memchr::memchr_iter(INTERP_MODE.as_bytes()[0], qualifiers.as_bytes()).find(begins);
+        let found = memmem::find(qualifiers.as_bytes(), INTERP_MODE.as_bytes());
         let (before, interpolation, after) = match found {
             Some(at) => {
                 let after = &qualifiers[at + INTERP_MODE.len()..];
