@@ -1,4 +1,4 @@
-/* Mesa 22.3's nvc0 driver with nvir as its code generator.
+/* Mesa's nvc0 driver with nvir as its code generator.
  *
  * The driver is linked again with this file and -Wl,--wrap=F for the functions F that have a __wrap_F below: its calls of
  * those functions come here, and __real_F is Mesa's own. `build` beside this file does it; docs/mesa.md tells of the
@@ -14,12 +14,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "compiler/nir/nir.h"
-#include "nv50_ir_driver.h"
-#include "pipe/p_defines.h"
 #include "util/disk_cache.h"
 #include "util/u_debug.h"
 
+#include "mesa.h"
 #include "stage.h"
 #include "text.h"
 
@@ -78,6 +76,12 @@ static const char *const stage_names[PIPE_SHADER_TYPES] = {
    [PIPE_SHADER_VERTEX] = "vertex",       [PIPE_SHADER_FRAGMENT] = "fragment",   [PIPE_SHADER_GEOMETRY] = "geometry",
    [PIPE_SHADER_TESS_CTRL] = "tess_ctrl", [PIPE_SHADER_TESS_EVAL] = "tess_eval", [PIPE_SHADER_COMPUTE] = "compute",
 };
+
+static const char *
+language_of(const struct nv50_ir_prog_info *info)
+{
+   return nir_of(info) ? "nir" : "tgsi";
+}
 
 static double
 now_us(void)
@@ -414,7 +418,7 @@ static int
 compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, size_t length, uint64_t name,
              struct nv50_ir_prog_info_out *out)
 {
-   bool nir = info->bin.sourceRep == PIPE_SHADER_IR_NIR;
+   bool nir = nir_of(info) != NULL;
    nvir_options options;
    nvir_compiler *compiler = NULL;
    nvir_shader *shader = NULL;
@@ -424,7 +428,7 @@ compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, s
 
    memset(&options, 0, sizeof(options)); /* compared whole, with what lies between its members */
    nvir_options_init(&options, sizeof(options));
-   options.opt_level = info->optLevel;
+   options.opt_level = MIN2(info->optLevel, 3); /* Mesa 25's fourth is a pass of its compiler; ours is -Os */
    stage_options(info, &options);
    struct kept *place = kept_place(chip, &options, name);
    if (hand_over_kept(place, info, chip, &options, text, length, out, &result))
@@ -432,7 +436,7 @@ compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, s
    status = nvir_compiler_new(chip, &options, &compiler);
    if (status == NVIR_STATUS_OK) {
       uint32_t language = nir ? NVIR_LANGUAGE_NIR : NVIR_LANGUAGE_TGSI;
-      status = nvir_compile(compiler, language, text, length, NULL, nir ? "nir" : "tgsi", &shader, &error);
+      status = nvir_compile(compiler, language, text, length, NULL, language_of(info), &shader, &error);
    }
    if (status == NVIR_STATUS_OK) {
       result = hand_over(info, chip, shader, out);
@@ -467,7 +471,7 @@ compile_ours(const struct nv50_ir_prog_info *info, int chip, struct nv50_ir_prog
    made.registers = out->bin.maxGPR + 1;
    made.bytes = out->bin.codeSize;
    if (text && settings.dump)
-      dump_text(text, length, *name, info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi");
+      dump_text(text, length, *name, language_of(info));
    free(text);
    return made;
 }
@@ -493,7 +497,7 @@ compile_theirs(const struct nv50_ir_prog_info *info, nir_shader *nir)
    struct nv50_ir_prog_info_out out = { 0 };
 
    if (nir)
-      copy.bin.source = nir;
+      set_nir(&copy, nir);
    struct measure made = measure_theirs(&copy, &out);
    free(out.bin.code);
    free(out.bin.relocData);
@@ -525,7 +529,7 @@ report(const struct nv50_ir_prog_info *info, int chip, uint64_t name, const stru
    fprintf(settings.log,
            "nvir compare: %016" PRIx64 " %s %s %s result %d %d instructions %u %u registers %u %u bytes %u %u "
            "us %.0f %.0f text %.0f\n",
-           name, chip_name(chip), stage_names[info->type], info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi",
+           name, chip_name(chip), stage_names[info->type], language_of(info),
            theirs->result, ours->result, theirs->instructions, ours->instructions, theirs->registers,
            ours->registers, theirs->bytes, ours->bytes, theirs->all_us, ours->all_us, ours->text_us);
    pthread_mutex_unlock(&totals_lock);
@@ -537,7 +541,7 @@ report_alone(const struct nv50_ir_prog_info *info, int chip, const char *compile
 {
    if (settings.log_named)
       fprintf(settings.log, "nvir made: %s %s %s by %s result %d instructions %u registers %u bytes %u us %.0f text %.0f\n",
-              chip_name(chip), stage_names[info->type], info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi",
+              chip_name(chip), stage_names[info->type], language_of(info),
               compiler, made->result, made->instructions, made->registers, made->bytes, made->all_us, made->text_us);
 }
 
@@ -565,8 +569,8 @@ __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *info, struct nv50_ir_prog
       return compile_as_without_nvir(info, chip, out);
 
    nir_shader *copy = NULL;
-   if (settings.mode == MODE_COMPARE && info->bin.sourceRep == PIPE_SHADER_IR_NIR)
-      copy = nir_shader_clone(NULL, info->bin.source);
+   if (settings.mode == MODE_COMPARE && nir_of(info))
+      copy = nir_shader_clone(NULL, nir_of(info));
    ours = compile_ours(info, chip, out, &name);
    if (settings.mode == MODE_ON)
       report_alone(info, chip, "nvir", &ours);

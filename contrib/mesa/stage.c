@@ -5,21 +5,15 @@
  */
 #include "stage.h"
 
-#include "compiler/nir/nir.h"
-#include "pipe/p_defines.h"
 #include "pipe/p_shader_tokens.h"
 #include "tgsi/tgsi_from_mesa.h"
 #include "tgsi/tgsi_scan.h"
 #include "util/bitscan.h"
 
+#include "mesa.h"
+
 /* Attributes have 64 rows of four words: words 5 to 12 of a header have a bit for each word that is read. */
 #define ROWS 64
-
-static bool
-is_nir(const struct nv50_ir_prog_info *info)
-{
-   return info->bin.sourceRep == PIPE_SHADER_IR_NIR;
-}
 
 void
 stage_options(const struct nv50_ir_prog_info *info, nvir_options *options)
@@ -29,7 +23,8 @@ stage_options(const struct nv50_ir_prog_info *info, nvir_options *options)
    options->flush_subnormals = info->type != PIPE_SHADER_COMPUTE;
    if (info->type != PIPE_SHADER_COMPUTE && info->io.genUserClip > 0)
       options->clip_planes = info->io.genUserClip;
-   if (!is_nir(info))
+   const nir_shader *nir = nir_of(info);
+   if (!nir)
       return;
 
    static const uint32_t domains[] = {
@@ -42,7 +37,7 @@ stage_options(const struct nv50_ir_prog_info *info, nvir_options *options)
       [TESS_SPACING_FRACTIONAL_ODD] = NVIR_SPACING_FRACTIONAL_ODD,
       [TESS_SPACING_FRACTIONAL_EVEN] = NVIR_SPACING_FRACTIONAL_EVEN,
    };
-   const struct shader_info *said = &((const nir_shader *)info->bin.source)->info;
+   const struct shader_info *said = &nir->info;
    options->clip_distances = said->clip_distance_array_size;
    options->cull_distances = said->cull_distance_array_size;
    switch (said->stage) {
@@ -168,7 +163,9 @@ static bool
 registers(const struct nv50_ir_prog_info *info, const nvir_shader *shader, const nvir_stage_info *stage,
           uint8_t listed[ROWS], struct nv50_ir_prog_info_out *out)
 {
-   if (!is_nir(info)) {
+   nir_shader *nir = nir_of(info);
+#if MESA_RELEASE == 2203
+   if (!nir) {
       struct tgsi_shader_info scan;
       tgsi_scan_shader(info->bin.source, &scan);
       for (unsigned n = 0; n < scan.num_outputs; n++)
@@ -176,7 +173,7 @@ registers(const struct nv50_ir_prog_info *info, const nvir_shader *shader, const
       out->numOutputs = scan.num_outputs;
       return true;
    }
-   nir_shader *nir = (nir_shader *)info->bin.source;
+#endif
    nir_foreach_shader_out_variable(var, nir) {
       unsigned name, index, first = var->data.driver_location, count = slots_of(nir, var);
       if (first + count > NV50_CODEGEN_MAX_VARYINGS)
@@ -234,7 +231,7 @@ vertices(const struct nv50_ir_prog_info *info, const nvir_shader *shader, const 
    unsigned lowest = header[4] >> 12 & 0xff, highest = header[4] >> 24;
    if (info->type == PIPE_SHADER_TESS_EVAL) {
       if (lowest <= highest)
-         out->sv[out->numSysVals++].sn = TGSI_SEMANTIC_TESSCOORD;
+         out->sv[out->numSysVals++].sn = SYSTEM_VALUE_OF_TESS_COORD;
    } else if (info->type != PIPE_SHADER_GEOMETRY && lowest <= highest) {
       if (!read_back(out, lowest) || !read_back(out, highest))
          return false;
@@ -250,15 +247,15 @@ vertices(const struct nv50_ir_prog_info *info, const nvir_shader *shader, const 
 static void
 tessellation(const nvir_stage_info *stage, struct nv50_ir_prog_info_out *out)
 {
-   static const uint8_t domains[] = { PIPE_PRIM_MAX, PIPE_PRIM_TRIANGLES, PIPE_PRIM_QUADS, PIPE_PRIM_LINES };
+   static const uint8_t domains[] = { MESA_PRIM_COUNT, MESA_PRIM_TRIANGLES, MESA_PRIM_QUADS, MESA_PRIM_LINES };
    static const uint8_t spacings[] = { PIPE_TESS_SPACING_EQUAL, PIPE_TESS_SPACING_EQUAL,
                                        PIPE_TESS_SPACING_FRACTIONAL_ODD, PIPE_TESS_SPACING_FRACTIONAL_EVEN };
    uint32_t words = stage->header[1] >> 24;
 
    out->prop.tp.domain = domains[stage->tess_domain];
-   out->prop.tp.outputPrim = stage->tess_domain == NVIR_DOMAIN_UNKNOWN ? PIPE_PRIM_MAX
-                             : stage->tess_points                      ? PIPE_PRIM_POINTS
-                                                                       : PIPE_PRIM_TRIANGLES;
+   out->prop.tp.outputPrim = stage->tess_domain == NVIR_DOMAIN_UNKNOWN ? MESA_PRIM_COUNT
+                             : stage->tess_points                      ? MESA_PRIM_POINTS
+                                                                       : MESA_PRIM_TRIANGLES;
    out->prop.tp.partitioning = spacings[stage->tess_spacing];
    out->prop.tp.winding = stage->tess_clockwise;
    if (out->type == PIPE_SHADER_TESS_CTRL) {
@@ -272,13 +269,13 @@ geometry(const nvir_stage_info *stage, struct nv50_ir_prog_info_out *out)
 {
    switch (stage->header[3] >> 24) {
    case 1:
-      out->prop.gp.outputPrim = PIPE_PRIM_POINTS;
+      out->prop.gp.outputPrim = MESA_PRIM_POINTS;
       break;
    case 6:
-      out->prop.gp.outputPrim = PIPE_PRIM_LINE_STRIP;
+      out->prop.gp.outputPrim = MESA_PRIM_LINE_STRIP;
       break;
    default:
-      out->prop.gp.outputPrim = PIPE_PRIM_TRIANGLE_STRIP;
+      out->prop.gp.outputPrim = MESA_PRIM_TRIANGLE_STRIP;
       break;
    }
    out->prop.gp.instanceCount = stage->header[2] >> 24;

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/nir/nir.h"
 #include "tgsi/tgsi_dump.h"
 #include "util/set.h"
 
+#include "mesa.h"
 #include "text.h"
 
 /* ---- Memory that grows ---- */
@@ -109,62 +109,28 @@ component_names(unsigned components)
    return components > 4 ? "abcdefghijklmnop" : "xyzw";
 }
 
-/* What values and registers are vectors of. */
 static void
-put_shape(struct text *t, unsigned components, unsigned bits)
+put_ssa(struct text *t, const nir_def *def)
 {
-   put(t, "vec");
-   put_number(t, components);
-   put_char(t, ' ');
-   put_number(t, bits);
-   put_char(t, ' ');
-}
-
-static void
-put_def(struct text *t, const nir_ssa_def *def)
-{
-   put_shape(t, def->num_components, def->bit_size);
    put(t, "ssa_");
    put_number(t, def->index);
 }
 
-static void put_src(struct text *, const nir_src *);
-
-/* A register, or if it is an array, an element of it; where it is declared, the number of its elements. */
 static void
-put_register(struct text *t, const nir_register *reg, unsigned element, const nir_src *indirect)
+put_def(struct text *t, const nir_def *def)
 {
-   put_char(t, 'r');
-   put_number(t, reg->index);
-   if (reg->num_array_elems == 0)
-      return;
-   put_char(t, '[');
-   put_number(t, element);
-   if (indirect) {
-      put(t, " + ");
-      put_src(t, indirect);
-   }
-   put_char(t, ']');
+   put(t, "vec");
+   put_number(t, def->num_components);
+   put_char(t, ' ');
+   put_number(t, def->bit_size);
+   put_char(t, ' ');
+   put_ssa(t, def);
 }
 
 static void
 put_src(struct text *t, const nir_src *src)
 {
-   if (src->is_ssa) {
-      put(t, "ssa_");
-      put_number(t, src->ssa->index);
-   } else {
-      put_register(t, src->reg.reg, src->reg.base_offset, src->reg.indirect);
-   }
-}
-
-static void
-put_dest(struct text *t, const nir_dest *dest)
-{
-   if (dest->is_ssa)
-      put_def(t, &dest->ssa);
-   else
-      put_register(t, dest->reg.reg, dest->reg.base_offset, dest->reg.indirect);
+   put_ssa(t, src->ssa);
 }
 
 static void
@@ -181,47 +147,36 @@ put_alu_src(struct text *t, const nir_alu_instr *alu, unsigned n)
 {
    const nir_alu_src *src = &alu->src[n];
    unsigned size = nir_op_infos[alu->op].input_sizes[n];
-   unsigned read = size ? (1u << size) - 1 : alu->dest.write_mask;
-   unsigned components = nir_src_num_components(src->src);
-   bool whole = read == (1u << components) - 1;
+   unsigned read = size ? size : ALU_RESULT(alu)->num_components;
+   unsigned components = src->src.ssa->num_components;
+   bool whole = read == components;
 
-   if (src->negate)
-      put_char(t, '-');
-   if (src->abs)
-      put(t, "abs(");
    put_src(t, &src->src);
    for (unsigned c = 0; whole && c < components; c++)
       whole = src->swizzle[c] == c;
-   if (!whole) {
-      put_char(t, '.');
-      for (unsigned c = 0; read >> c; c++) {
-         if (read >> c & 1)
-            put_char(t, component_names(components)[src->swizzle[c]]);
-      }
-   }
-   if (src->abs)
-      put_char(t, ')');
+   if (whole)
+      return;
+   put_char(t, '.');
+   for (unsigned c = 0; c < read; c++)
+      put_char(t, component_names(components)[src->swizzle[c]]);
 }
 
-static void
+static bool
 put_alu(struct text *t, const nir_alu_instr *alu)
 {
-   const nir_alu_dest *dest = &alu->dest;
-   put_dest(t, &dest->dest);
-   if (!dest->dest.is_ssa && dest->write_mask != (1u << dest->dest.reg.reg->num_components) - 1) {
-      put_char(t, '.');
-      put_components(t, dest->write_mask, dest->dest.reg.reg->num_components);
-   }
+   if (has_modifiers(alu))
+      return false;
+   put_def(t, ALU_RESULT(alu));
    put(t, " = ");
    put(t, nir_op_infos[alu->op].name);
    put(t, alu->exact ? "!" : "");
-   put(t, dest->saturate ? ".sat" : "");
    put(t, alu->no_signed_wrap ? ".nsw" : "");
    put(t, alu->no_unsigned_wrap ? ".nuw" : "");
    for (unsigned n = 0; n < nir_op_infos[alu->op].num_inputs; n++) {
       put(t, n ? ", " : " ");
       put_alu_src(t, alu, n);
    }
+   return true;
 }
 
 static void
@@ -274,7 +229,7 @@ put_deref(struct text *t, const nir_deref_instr *deref)
    bool var = deref->deref_type == nir_deref_type_var;
    if (!mode || !(var || deref->deref_type == nir_deref_type_array))
       return false;
-   put_dest(t, &deref->dest);
+   put_def(t, RESULT(deref));
    put(t, var ? " = deref_var &" : " = deref_array &(*");
    if (var) {
       put(t, deref->var->name);
@@ -349,7 +304,7 @@ put_intrinsic(struct text *t, const nir_intrinsic_instr *intrinsic)
 {
    const nir_intrinsic_info *info = &nir_intrinsic_infos[intrinsic->intrinsic];
    if (info->has_dest) {
-      put_dest(t, &intrinsic->dest);
+      put_def(t, RESULT(intrinsic));
       put(t, " = ");
    }
    put(t, "intrinsic ");
@@ -373,7 +328,7 @@ static void
 put_phi(struct text *t, nir_phi_instr *phi)
 {
    const char *between = " = phi ";
-   put_dest(t, &phi->dest);
+   put_def(t, RESULT(phi));
    nir_foreach_phi_src(src, phi) {
       put(t, between);
       put(t, "block_");
@@ -410,7 +365,7 @@ put_instruction(struct text *t, nir_instr *instr)
    bool done = true;
    switch (instr->type) {
    case nir_instr_type_alu:
-      put_alu(t, nir_instr_as_alu(instr));
+      done = put_alu(t, nir_instr_as_alu(instr));
       break;
    case nir_instr_type_load_const:
       put_load_const(t, nir_instr_as_load_const(instr));
@@ -424,8 +379,8 @@ put_instruction(struct text *t, nir_instr *instr)
    case nir_instr_type_phi:
       put_phi(t, nir_instr_as_phi(instr));
       break;
-   case nir_instr_type_ssa_undef:
-      put_def(t, &nir_instr_as_ssa_undef(instr)->def);
+   case nir_instr_type_undef:
+      put_def(t, &nir_instr_as_undef(instr)->def);
       put(t, " = undefined");
       break;
    default:
@@ -485,12 +440,6 @@ put_function(struct text *t, nir_function *function)
       put(t, glsl_get_type_name(var->type));
       put_char(t, ' ');
       put(t, var->name);
-      put_char(t, '\n');
-   }
-   foreach_list_typed(nir_register, reg, node, &impl->registers) {
-      put(t, "decl_reg ");
-      put_shape(t, reg->num_components, reg->bit_size);
-      put_register(t, reg, reg->num_array_elems, NULL);
       put_char(t, '\n');
    }
    nir_index_blocks(impl);
@@ -559,11 +508,15 @@ number_variables(nir_shader *nir)
       var->name = ralloc_asprintf(var, "v%u", count++);
 }
 
-/* Whether locals are nothing but types and names. Initial values, which the state tracker lowers, images and what may happen to
- * their memory are left to Mesa, with the functions around them. */
+/* Whether functions have nothing but values, and locals that are types and names. Registers, which the state tracker does not make,
+ * initial values, which it lowers, images and what may happen to their memory are left to Mesa, with the functions around them. */
 static bool
-plain_locals(nir_shader *nir)
+plain_functions(nir_shader *nir)
 {
+   nir_foreach_function(function, nir) {
+      if (function->impl && has_registers(function->impl))
+         return false;
+   }
    foreach_local(var, nir) {
       if (var->constant_initializer || var->pointer_initializer || var->data.access ||
           glsl_type_is_image(glsl_without_array(var->type)))
@@ -588,8 +541,8 @@ text_of_nir(nir_shader *nir, size_t *length)
    tidy(nir);
    number_variables(nir);
    nir->info.name = NULL;
-   memset(nir->info.source_sha1, 0, sizeof(nir->info.source_sha1));
-   bool ours = plain_locals(nir);
+   memset(HASH_OF_SOURCE(&nir->info), 0, sizeof(HASH_OF_SOURCE(&nir->info)));
+   bool ours = plain_functions(nir);
    exec_list_make_empty(&functions);
    if (ours)
       exec_list_move_nodes_to(&nir->functions, &functions);
@@ -621,6 +574,7 @@ text_of_nir(nir_shader *nir, size_t *length)
    return t.bytes;
 }
 
+#if MESA_RELEASE == 2203
 static char *
 text_of_tgsi(const struct tgsi_token *tokens, size_t *length)
 {
@@ -635,11 +589,14 @@ text_of_tgsi(const struct tgsi_token *tokens, size_t *length)
    }
    return text;
 }
+#endif
 
 char *
 text_of(const struct nv50_ir_prog_info *info, size_t *length)
 {
-   if (info->bin.sourceRep == PIPE_SHADER_IR_NIR)
-      return text_of_nir((nir_shader *)info->bin.source, length);
-   return text_of_tgsi(info->bin.source, length);
+#if MESA_RELEASE == 2203
+   if (!nir_of(info))
+      return text_of_tgsi(info->bin.source, length);
+#endif
+   return text_of_nir(nir_of(info), length);
 }

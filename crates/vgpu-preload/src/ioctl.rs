@@ -1,19 +1,20 @@
-//! The kernel's interface: DRM's calls and nouveau's, version 1.1.1. Structures are those of `drm.h` and `nouveau_drm.h`
+//! The kernel's interface: DRM's calls and nouveau's, version 1.3.1. Structures are those of `drm.h` and `nouveau_drm.h`
 //! on 64-bit machines.
 
 use crate::fds::{self, Description};
 use crate::machine;
+use crate::nvif;
 use crate::options::{OnFault, options};
 use crate::sys::{self, Errno, Result};
 use crate::tree;
 use nvir_vgpu::{BufferUse, Error, ErrorKind, File, GemInfo, GemNew, Push};
 use std::sync::Arc;
 
-const EINVAL: Errno = Errno(libc::EINVAL);
+pub(crate) const EINVAL: Errno = Errno(libc::EINVAL);
 
-/// What the driver calls itself. From this version on clients ask how many multiprocessors the card has, and may take compressed
-/// kinds of memory, which are the same to this card; versions from 1.3.1 on have another interface for objects.
-const VERSION: [u32; 3] = [1, 1, 1];
+/// What the driver calls itself. From 1.1.1 on clients ask how many multiprocessors the card has, and may take compressed kinds of
+/// memory, which are the same to this card. From 1.3.1 on they make objects by NVIF; Mesa 24.1 and later refuse older drivers.
+const VERSION: [u32; 3] = [1, 3, 1];
 const NAME: &[u8] = b"nouveau";
 const DATE: &[u8] = b"20120801";
 const DESCRIPTION: &[u8] = b"nVidia Riva/TNT/GeForce/Quadro/Tesla/Tegra K1+";
@@ -44,6 +45,7 @@ mod nr {
     pub(super) const GROBJ_ALLOC: u32 = DRIVER + 0x04;
     pub(super) const NOTIFIEROBJ_ALLOC: u32 = DRIVER + 0x05;
     pub(super) const GPUOBJ_FREE: u32 = DRIVER + 0x06;
+    pub(super) const NVIF: u32 = DRIVER + 0x07;
     pub(super) const GEM_NEW: u32 = DRIVER + 0x40;
     pub(super) const GEM_PUSHBUF: u32 = DRIVER + 0x41;
     pub(super) const GEM_CPU_PREP: u32 = DRIVER + 0x42;
@@ -51,26 +53,41 @@ mod nr {
     pub(super) const GEM_INFO: u32 = DRIVER + 0x44;
 }
 
-/// The bytes of a call's structure, which the kernel copies in and out.
-struct Args {
-    bytes: [u8; 128],
+/// The bytes of a call's structure, which the kernel copies in and out: of the longest one, a list of classes.
+pub(crate) struct Args {
+    bytes: [u8; nvif::LONGEST],
+    /// What the client gave of it. The rest is zero.
+    size: usize,
 }
 
 impl Args {
-    fn u32(&self, at: usize) -> u32 {
+    /// An error where the client's structure is shorter.
+    pub(crate) fn at_least(&self, size: usize) -> Result<()> {
+        if self.size < size { Err(EINVAL) } else { Ok(()) }
+    }
+
+    pub(crate) fn u8(&self, at: usize) -> u8 {
+        self.bytes[at]
+    }
+
+    pub(crate) fn u32(&self, at: usize) -> u32 {
         word(&self.bytes, at)
     }
 
-    fn u64(&self, at: usize) -> u64 {
+    pub(crate) fn u64(&self, at: usize) -> u64 {
         long(&self.bytes, at)
     }
 
-    fn set_u32(&mut self, at: usize, v: u32) {
-        self.bytes[at..at + 4].copy_from_slice(&v.to_le_bytes());
+    pub(crate) fn set(&mut self, at: usize, bytes: &[u8]) {
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    fn set_u64(&mut self, at: usize, v: u64) {
-        self.bytes[at..at + 8].copy_from_slice(&v.to_le_bytes());
+    pub(crate) fn set_u32(&mut self, at: usize, v: u32) {
+        self.set(at, &v.to_le_bytes());
+    }
+
+    pub(crate) fn set_u64(&mut self, at: usize, v: u64) {
+        self.set(at, &v.to_le_bytes());
     }
 
     /// `struct drm_nouveau_gem_info`, at the start of its calls.
@@ -100,7 +117,7 @@ pub(crate) fn call(what: &Description, request: u32, address: u64) -> Result<i32
     if request >> 8 & 0xff != DRM {
         return Err(Errno(libc::ENOTTY));
     }
-    let mut args = Args { bytes: [0; 128] };
+    let mut args = Args { bytes: [0; nvif::LONGEST], size };
     let bytes = args.bytes.get_mut(..size).ok_or(EINVAL)?;
     if direction & 1 != 0 {
         sys::read_client(address, bytes)?;
@@ -118,14 +135,14 @@ pub(crate) fn call(what: &Description, request: u32, address: u64) -> Result<i32
     Ok(0)
 }
 
-fn log(text: &str) {
+pub(crate) fn log(text: &str) {
     if let Some(to) = &options().log {
         to.line(text);
     }
 }
 
 /// The errno of a refused call; the reason goes to the log.
-fn refused(e: Error) -> Errno {
+pub(crate) fn refused(e: Error) -> Errno {
     log(&e.to_string());
     Errno(e.kind.errno())
 }
@@ -171,6 +188,7 @@ fn execute(card: u32, file: &File, number: u32, a: &mut Args) -> Result<()> {
             Ok(())
         }
         nr::GPUOBJ_FREE => file.object_free(a.u32(0), a.u32(4)).map_err(refused),
+        nr::NVIF => nvif::call(file, a),
         nr::GEM_NEW => {
             let request = GemNew {
                 domain: a.u32(4),

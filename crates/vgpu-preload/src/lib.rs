@@ -39,6 +39,7 @@ mod gate;
 mod ioctl;
 mod kernels;
 mod machine;
+mod nvif;
 mod options;
 mod output;
 mod progress;

@@ -202,7 +202,7 @@ fn descriptors_are_the_device() {
     // Version; length and address of name, date and description.
     let mut version = [0, 0, 16, name.as_mut_ptr().expose_provenance() as u64, 0, 0, 0, 0];
     d.call(0x00, &mut version).unwrap();
-    assert_eq!((version[0], version[1] as u32), (1 << 32 | 1, 1), "1.1.1");
+    assert_eq!((version[0], version[1] as u32), (3 << 32 | 1, 1), "1.3.1");
     assert_eq!((version[2], &name[..7]), (7, &b"nouveau"[..]));
     let mut parameter = [11, 0];
     d.call(0x40, &mut parameter).unwrap();
@@ -212,6 +212,83 @@ fn descriptors_are_the_device() {
     assert_eq!(parameter[1] >> 8 & 0xffff, 1, "one multiprocessor");
     assert_eq!(d.call(0x40, &mut [999, 0]), Err(libc::EINVAL));
     assert_eq!(d.call(0x7f, &mut [0]), Err(libc::EINVAL), "no such call");
+}
+
+/// NVIF's header: version and type, owner and route; a token; an object.
+fn nvif(kind: u64, route: u64, token: u64, object: u64) -> [u64; 3] {
+    [kind << 8 | 0xff << 48 | route << 56, token, object]
+}
+
+/// A request for a new object: header, route, token, object, handle and class.
+fn nvif_new(route: u64, channel: u64, object: u64, handle: u64, class: u64) -> [u64; 7] {
+    let [a, b, c] = nvif(2, route, channel, 0);
+    [a, b, c, 0, object, object, class << 32 | handle]
+}
+
+#[test]
+fn objects_are_made_and_freed_by_nvif() {
+    const NVIF: u32 = 0x47;
+    let d = Device::open(CARD);
+    // The card itself, and what it says of itself.
+    let [a, b, c, e, f, g, h] = nvif_new(0, 0, 0x1000, 0, 0x80);
+    d.call(NVIF, &mut [a, b, c, e, f, g, h, 0, u64::MAX]).unwrap();
+    let mut info = [0; 17];
+    info[..3].copy_from_slice(&nvif(4, 0, 0, 0x1000));
+    d.call(NVIF, &mut info).unwrap();
+    // Version, bus, chipset, revision and family; memory; the chip's name.
+    assert_eq!((info[4] >> 8 & 0xff, info[4] >> 16 & 0xffff, info[4] >> 40 & 0xff), (3, 0xf0, 8));
+    let mut memory = [8, 0];
+    d.call(0x40, &mut memory).unwrap();
+    assert_eq!((info[5], info[6]), (memory[1], memory[1]));
+    assert_eq!(&info[7].to_le_bytes()[..6], b"GK110\0");
+
+    // A channel, and the classes that it takes: as many as there is room for, and how many there are.
+    let mut channel = [0; 11];
+    d.call(0x42, &mut channel).unwrap();
+    let channel = channel[1] & 0xffff_ffff;
+    let list = |room: u64| {
+        let mut list = [0; 20];
+        list[..3].copy_from_slice(&nvif(1, 0xff, channel, 0));
+        list[3] = room << 8;
+        d.call(NVIF, &mut list).unwrap();
+        (list[3] >> 8 & 0xff, list[4..].iter().map(|c| *c as u32).filter(|c| *c != 0).collect::<Vec<_>>())
+    };
+    assert_eq!(list(16), (6, vec![0xa197, 0xa1c0, 0xa140, 0x902d, 0xa0b5, -7i32 as u32]));
+    assert_eq!(list(2), (6, vec![0xa197, 0xa1c0]));
+
+    // Objects: once with a handle, until they are deleted by the client's name, or their channel ends.
+    let new = |object, class| d.call(NVIF, &mut nvif_new(0xff, channel, object, 0xbeef, class));
+    let delete = |object| d.call(NVIF, &mut nvif(3, 0, 0, object));
+    assert_eq!(new(0x2000, 0xa197), Ok(()));
+    assert_eq!(new(0x3000, 0xa1c0), Err(libc::EINVAL), "the handle is taken");
+    delete(0x3000).unwrap();
+    assert_eq!(new(0x3000, 0xa1c0), Err(libc::EINVAL), "what was deleted has no such name");
+    delete(0x2000).unwrap();
+    assert_eq!(new(0x3000, 0xffff_fff9), Ok(()), "nouveau's class of methods that the kernel sees");
+    delete(0x1000).unwrap();
+    d.call(0x43, &mut [channel]).unwrap();
+    assert_eq!(new(0x2000, 0xa197), Err(libc::ENOENT), "the channel has ended");
+}
+
+#[test]
+fn bad_nvif_requests_are_errors() {
+    const NVIF: u32 = 0x47;
+    let d = Device::open(CARD);
+    assert_eq!(d.call(NVIF, &mut [0]), Err(libc::EINVAL), "no header");
+    assert_eq!(d.call(NVIF, &mut nvif(0, 0, 0, 0)), Ok(()), "no operation");
+    assert_eq!(d.call(NVIF, &mut nvif(7, 0, 0, 0)), Err(libc::ENOSYS), "maps are not made");
+    assert_eq!(d.call(NVIF, &mut nvif(2, 0, 0, 0)), Err(libc::EINVAL), "a new one without a class");
+    assert_eq!(d.call(NVIF, &mut nvif_new(0, 0, 1, 0, 0xa197)), Err(libc::EINVAL), "an engine without a channel");
+    assert_eq!(d.call(NVIF, &mut nvif_new(0xff, 99, 1, 0, 0xa197)), Err(libc::ENOENT), "no such channel");
+    let mut channel = [0; 11];
+    d.call(0x42, &mut channel).unwrap();
+    let channel = channel[1] & 0xffff_ffff;
+    assert_eq!(d.call(NVIF, &mut nvif_new(0xff, channel, 1, 0, 0x9097)), Err(libc::EINVAL), "GF100's class");
+    let [a, b, c] = nvif(1, 0xff, channel, 0);
+    assert_eq!(d.call(NVIF, &mut [a, b, c, 200 << 8]), Err(libc::EINVAL), "no room for 200 classes");
+    let [a, b, c] = nvif(4, 0, 0, 0);
+    assert_eq!(d.call(NVIF, &mut [a, b, c, 0]), Err(libc::EINVAL), "no room for what the card says");
+    assert_eq!(d.call(NVIF, &mut [a, b, c, 1 << 8]), Err(libc::ENOSYS), "time is asked by a parameter");
 }
 
 #[test]

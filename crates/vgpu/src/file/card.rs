@@ -51,6 +51,8 @@ struct Open {
     /// Handles below the highest that are free: the lowest is used first, as in the kernel.
     free: BTreeSet<u32>,
     channels: BTreeMap<u32, Channel>,
+    /// Channel and handle of objects that have a client's name.
+    names: BTreeMap<u64, (u32, u32)>,
 }
 
 impl Open {
@@ -160,7 +162,9 @@ impl Card {
     }
 
     pub(crate) fn channel_free(&mut self, file: u32, channel: u32) -> Result<()> {
-        let removed = self.file(file)?.channels.remove(&channel);
+        let open = self.file(file)?;
+        open.names.retain(|_, (of, _)| *of != channel);
+        let removed = open.channels.remove(&channel);
         removed.map(|_| ()).ok_or_else(|| Error::not_found(format!("there is no channel {channel}")))
     }
 
@@ -191,6 +195,18 @@ impl Card {
         // Notifiers are objects too, but nobody remembers them.
         self.file(file)?.channel(channel)?.objects.remove(&handle);
         Ok(())
+    }
+
+    pub(crate) fn object_name(&mut self, file: u32, name: u64, channel: u32, handle: u32) -> Result<()> {
+        self.file(file)?.names.insert(name, (channel, handle));
+        Ok(())
+    }
+
+    pub(crate) fn object_delete(&mut self, file: u32, name: u64) -> Result<()> {
+        match self.file(file)?.names.remove(&name) {
+            Some((channel, handle)) => self.object_free(file, channel, handle),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn gem_new(&mut self, file: u32, request: GemNew, at: Option<u64>) -> Result<GemInfo> {

@@ -234,6 +234,17 @@ impl File {
         self.gpu.card().object_free(self.id, channel, handle)
     }
 
+    /// Gives an object of a channel a name of the client's, as NVIF has it. A name that stands for another object stands for this one
+    /// from now on.
+    pub fn object_name(&self, name: u64, channel: u32, handle: u32) -> Result<()> {
+        self.gpu.card().object_name(self.id, name, channel, handle)
+    }
+
+    /// Frees the object with a client's name. Names that are not known are accepted.
+    pub fn object_delete(&self, name: u64) -> Result<()> {
+        self.gpu.card().object_delete(self.id, name)
+    }
+
     /// `GEM_NEW`.
     pub fn gem_new(&self, request: GemNew) -> Result<GemInfo> {
         self.gpu.card().gem_new(self.id, request, None)
