@@ -308,6 +308,17 @@ fn derivatives_are_differences_between_neighbours() {
     let p = program(&text("FRAGMENT", "", code));
     assert_eq!(count(&p, "quadop"), 2);
     assert!(error(&text("VERTEX", "", "\tvec1 32 ssa_2 = fddx ssa_0")).contains("`fddx`"));
+
+    // Later versions of Mesa have intrinsics.
+    let later = code.replace("fddx ssa_1.z", "intrinsic ddx (ssa_5) ()").replace("fddy_fine ssa_1.w", "intrinsic ddy_fine (ssa_6) ()");
+    let later = later.replacen("() ()\n", "() ()\n\tvec1 32 ssa_5 = mov ssa_1.z\n\tvec1 32 ssa_6 = mov ssa_1.w\n", 1);
+    let again = program(&text("FRAGMENT", "", &later));
+    assert_eq!(self::code(&again), self::code(&p));
+    let pair = "\tvec2 32 ssa_2 = vec2 ssa_0, ssa_0\n\tvec2 32 ssa_3 = intrinsic ddx_coarse (ssa_2) ()";
+    assert_eq!(count(&program(&text("FRAGMENT", "", pair)), "quadop"), 2);
+    assert!(error(&text("VERTEX", "", pair)).contains("`ddx_coarse`"));
+    let wide = "\tvec1 64 ssa_2 = u2u64 ssa_0\n\tvec1 64 ssa_3 = intrinsic ddx (ssa_2) ()";
+    assert!(error(&text("FRAGMENT", "", wide)).contains("`ddx`"));
 }
 
 const GEOMETRY: &str = "invocations: 2\nvertices in: 3\nvertices out: 6\ninput primitive: TRIANGLES\noutput primitive: TRIANGLE_STRIP\n\
@@ -783,6 +794,40 @@ fn what_nobody_reads_may_lie_anywhere() {
          \tvec1 32 ssa_3 = deref_var & (uniform vec4[7]) \n\
          \tvec4 32 ssa_4 = intrinsic load_uniform (ssa_0) (base=0, range=7, dest_type=float32 /*160*/)",
     ));
+}
+
+/// Mesa 23.1 and later make uniforms a block, in front of the others.
+#[test]
+fn the_first_uniform_block_may_be_the_default_one() {
+    let body = |uniform: &str, block: &str| {
+        format!(
+            "\tvec1 32 ssa_1 = load_const (0x00000010)\n\
+             \tvec1 32 ssa_2 = load_const (0x00000001)\n\
+             \tvec1 32 ssa_3 = load_const (0x00000002)\n\
+             \tvec4 32 ssa_4 = intrinsic {uniform}\n\
+             \tvec4 32 ssa_5 = intrinsic load_ubo ({block}, ssa_1) (access=0, align_mul=16, align_offset=0, range_base=0, range=32)\n\
+             \tvec4 32 ssa_6 = fadd ssa_4, ssa_5\n\
+             \tvec1 32 ssa_7 = deref_var &p (shader_out vec4) \n\
+             \tintrinsic store_deref (ssa_7, ssa_6) (wrmask=xyzw, access=0)"
+        )
+    };
+    let out = "decl_var shader_out INTERP_MODE_NONE vec4 p (VARYING_SLOT_POS.xyzw, 0, 0)";
+    let before = body("load_uniform (ssa_0) (base=1, range=1, dest_type=float32)", "ssa_2");
+    let later = "load_ubo (ssa_0, ssa_1) (access=0, align_mul=16, align_offset=0, range_base=0, range=32)";
+    let later = body(later, "ssa_3");
+    let before = program(&text("VERTEX", out, &before));
+    let with = |value: &str| {
+        let text = text("VERTEX", out, &later);
+        text.replacen('\n', &format!("\nfirst_ubo_is_default_ubo: {value}\n"), 1)
+    };
+    assert_eq!(code(&program(&with("true"))), code(&before));
+    assert_ne!(code(&program(&with("false"))), code(&before));
+
+    // A block by a number that is not known: one of those that follow.
+    let number = "vec1 32 ssa_8 = intrinsic load_vertex_id () ()\n\tvec4 32 ssa_5 = intrinsic load_ubo (ssa_8,";
+    let text = with("true").replace("vec4 32 ssa_5 = intrinsic load_ubo (ssa_3,", number);
+    let listing = code(&program(&text)).join("\n");
+    assert!(listing.contains("sub u32 v v 0x1\nld u32 v u(v+0)[0x10 align 16]"), "{listing}");
 }
 
 #[test]

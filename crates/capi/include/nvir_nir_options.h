@@ -1,4 +1,4 @@
-/* What to ask of Mesa's NIR: fields of nir_shader_compiler_options (Mesa 22.3) as constants.
+/* What to ask of Mesa's NIR: fields of nir_shader_compiler_options (Mesa 22.3 and 25.0) as constants.
  * Made from the library's table; docs/nir-options.md has the reasons. */
 #ifndef NVIR_NIR_OPTIONS_H
 #define NVIR_NIR_OPTIONS_H
@@ -41,12 +41,16 @@
 #define NVIR_NIR_LOWER_UMIN 0
 #define NVIR_NIR_LOWER_UMAX 0
 #define NVIR_NIR_LOWER_ROTATE 0
+#define NVIR_NIR_HAS_ROTATE8 1
+#define NVIR_NIR_HAS_ROTATE16 1
+#define NVIR_NIR_HAS_ROTATE32 1
 #define NVIR_NIR_LOWER_HADD 0
 #define NVIR_NIR_LOWER_HADD64 0
 #define NVIR_NIR_LOWER_IADD_SAT 0
 #define NVIR_NIR_LOWER_UADD_SAT 0
 #define NVIR_NIR_LOWER_USUB_SAT 0
 #define NVIR_NIR_LOWER_UCLZ 0
+#define NVIR_NIR_HAS_UCLZ 1
 #define NVIR_NIR_LOWER_BITFIELD_EXTRACT 0
 #define NVIR_NIR_LOWER_BITFIELD_EXTRACT_TO_SHIFTS 0
 #define NVIR_NIR_LOWER_BITFIELD_INSERT 0
@@ -65,6 +69,12 @@
 #define NVIR_NIR_HAS_FIND_MSB_REV 1
 #define NVIR_NIR_HAS_SDOT_4X8 1
 #define NVIR_NIR_HAS_UDOT_4X8 1
+#define NVIR_NIR_HAS_SUDOT_4X8 1
+#define NVIR_NIR_HAS_SDOT_4X8_SAT 1
+#define NVIR_NIR_HAS_UDOT_4X8_SAT 1
+#define NVIR_NIR_HAS_SUDOT_4X8_SAT 1
+#define NVIR_NIR_HAS_DOT_2X16 1
+#define NVIR_NIR_HAS_FORD_FUNORD 1
 #define NVIR_NIR_LOWER_EXTRACT_BYTE 0
 #define NVIR_NIR_LOWER_EXTRACT_WORD 0
 #define NVIR_NIR_LOWER_INSERT_BYTE 0

@@ -187,14 +187,14 @@ fn made(path: &Path, text: &str) {
 #[test]
 fn header_and_page_of_nir_options_are_what_the_library_says() {
     let mut header = String::from(
-        "/* What to ask of Mesa's NIR: fields of nir_shader_compiler_options (Mesa 22.3) as constants.\n \
+        "/* What to ask of Mesa's NIR: fields of nir_shader_compiler_options (Mesa 22.3 and 25.0) as constants.\n \
          * Made from the library's table; docs/nir-options.md has the reasons. */\n\
          #ifndef NVIR_NIR_OPTIONS_H\n#define NVIR_NIR_OPTIONS_H\n\n",
     );
     let mut page = String::from(
         "# What to ask of Mesa's NIR\n\n\
          nvir reads NIR as `nir_print_shader` writes it. What Mesa lowers before, nvir has to recognise again, or pays for; so \
-         a driver\nleaves these fields of `nir_shader_compiler_options` (Mesa 22.3) at 0, which means that the opcodes come \
+         a driver\nleaves these fields of `nir_shader_compiler_options` (Mesa 22.3 and 25.0) at 0, which means that the opcodes come \
          through, or sets them\nas the table says. `nvir_nir_options.h` has the same as constants, `nvir::NIR_OPTIONS` as \
          data.\n\n| field | value | opcodes that come through | what nvir makes of them |\n| --- | --- | --- | --- |\n",
     );

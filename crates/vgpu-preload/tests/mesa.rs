@@ -66,20 +66,22 @@ fn client(chip: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
     Err(format!("{}\n{text}{}", out.status, String::from_utf8_lossy(&out.stderr)).into())
 }
 
-/// The folder that `contrib/mesa/build` filled.
-fn mesa_with_nvir() -> Option<PathBuf> {
-    Some(PathBuf::from(std::env::var_os("NVIR_MESA")?)).filter(|dir| dir.join("dri/nouveau_dri.so").exists())
+/// The variables that programs use the Mesa with that `contrib/mesa/build` made in the folder `NVIR_MESA`.
+fn mesa_with_nvir() -> Option<Vec<(String, String)>> {
+    let text = std::fs::read_to_string(PathBuf::from(std::env::var_os("NVIR_MESA")?).join("env")).ok()?;
+    Some(text.lines().filter_map(|l| l.split_once('=')).map(|(n, v)| (n.into(), v.into())).collect())
 }
 
 /// Runs the client with the driver that has nvir in it; what it writes of the two compilers.
 fn client_with_nvir(chip: &str, variables: &[(&str, &str)]) -> Result<String, Failed> {
-    let drivers = mesa_with_nvir().ok_or("there is no Mesa with nvir")?.join("dri");
+    let mesa = mesa_with_nvir().ok_or("there is no Mesa with nvir")?;
     let name: String =
         variables.iter().map(|(name, value)| format!("{name}-{}-", value.replace('/', "_"))).collect();
     let log = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}{chip}.log"));
     _ = std::fs::remove_file(&log);
-    let (drivers, file) = (drivers.to_string_lossy(), log.to_string_lossy());
-    let mut all = vec![("LIBGL_DRIVERS_PATH", drivers.as_ref()), ("NVIR_LOG", file.as_ref())];
+    let file = log.to_string_lossy();
+    let mut all: Vec<(&str, &str)> = mesa.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    all.push(("NVIR_LOG", &file));
     all.extend(variables);
     client(chip, &all)?;
     Ok(std::fs::read_to_string(&log).unwrap_or_default())
@@ -142,7 +144,11 @@ fn refused(chip: &str) -> Result<(), Failed> {
         &folder.join("libnvir.so"),
         &["-shared".as_ref(), "-fPIC".as_ref(), "-I".as_ref(), include.as_ref()],
     )?;
-    let library = ("LD_LIBRARY_PATH", &*folder.to_string_lossy());
+    let mut path = folder.to_string_lossy().into_owned();
+    for (_, folders) in mesa_with_nvir().unwrap_or_default().iter().filter(|(n, _)| n == "LD_LIBRARY_PATH") {
+        path = format!("{path}:{folders}");
+    }
+    let library = ("LD_LIBRARY_PATH", &*path);
     client_with_nvir(chip, &[library, ("NVIR_FALLBACK", "1")])?;
     let said = match client_with_nvir(chip, &[library]) {
         Ok(_) => return Err("the client ran without code".into()),
@@ -155,10 +161,9 @@ fn refused(chip: &str) -> Result<(), Failed> {
 fn contexts(chip: &str) -> Result<(), Failed> {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("contexts_{chip}"));
     cc("contexts.c", &program, &["-lEGL", "-lGLESv2", "-lpthread"].map(OsStr::new))?;
-    let drivers = mesa_with_nvir().map(|dir| dir.join("dri"));
-    for drivers in [None, drivers.as_ref()].iter().take(1 + usize::from(drivers.is_some())) {
+    for variables in [Some(Vec::new()), mesa_with_nvir()].into_iter().flatten() {
         let mut command = preloaded(&program, chip)?;
-        command.envs(drivers.map(|dir| ("LIBGL_DRIVERS_PATH", dir)));
+        command.envs(variables);
         let out = command.output().map_err(|e| e.to_string())?;
         let said = String::from_utf8_lossy(&out.stdout);
         if !out.status.success() || !said.contains("8 contexts, 12 programs each, 0 components wrong") {
@@ -274,20 +279,23 @@ fn main() -> ExitCode {
         mesa_with_nvir().is_some(),
         "Mesa with nvir (contrib/mesa/build, then NVIR_MESA=its folder)",
     );
+    // Later versions have no variable for the folder of drivers, and no TGSI.
+    let folder = mesa_with_nvir().is_some_and(|all| all.iter().any(|(name, _)| name == "LIBGL_DRIVERS_PATH"));
+    let tgsi = Needed::of(folder, "Mesa 22.3 with nvir");
     type Run = fn(&str) -> Result<(), Failed>;
     let kinds: [(&str, &[&Needed], Run); 15] = [
         ("client", &[&driver], |chip| client(chip, &[])),
         ("checked_client", &[&driver], |chip| client(chip, &[("NVIR_VGPU_CHECK", "all")])),
         ("client_on_threads", &[&driver], |chip| client(chip, &[("NVIR_VGPU_THREADS", "0")])),
         ("nvir_from_nir", &[&driver, &nvir], |chip| compared(chip, "nir", &[])),
-        ("nvir_from_tgsi", &[&driver, &nvir], |chip| compared(chip, "tgsi", &[("NV50_PROG_USE_TGSI", "1")])),
+        ("nvir_from_tgsi", &[&driver, &tgsi], |chip| compared(chip, "tgsi", &[("NV50_PROG_USE_TGSI", "1")])),
         ("refused_by_nvir", &[&driver, &nvir], refused),
         ("nvir_in_mesa", &[&driver, &nvir], |chip| alone(chip, "nvir", &[])),
         ("nvir_with_nir_of_mesa", &[&driver, &nvir], |chip| alone(chip, "nvir", &[("NVIR_NIR", "0")])),
         ("without_nvir", &[&driver, &nvir], |chip| alone(chip, "mesa", &[("NVIR", "0")])),
         ("piglit", &[&driver, &tests], |chip| piglit(chip, &[])),
         ("piglit_with_nvir", &[&driver, &tests, &nvir], |chip| {
-            let mesa = mesa_with_nvir().ok_or("there is no Mesa with nvir")?;
+            let mesa = std::env::var_os("NVIR_MESA").ok_or("there is no Mesa with nvir")?;
             piglit(chip, &["--mesa".as_ref(), mesa.as_ref()])
         }),
         ("contexts", &[&driver, &egl], contexts),

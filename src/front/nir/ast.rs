@@ -54,6 +54,8 @@ pub struct Shader<'s> {
     pub scratch_size: u32,
     /// Bytes of constant data (which the text does not hold).
     pub constants: u32,
+    /// Whether uniform block 0 is the default one, and the others follow: the state tracker of Mesa 23.1 and later lowers uniforms so.
+    pub default_block: bool,
     /// What the text says of a graphics stage besides its code.
     pub said: Said,
     pub vars: Vec<Variable<'s>>,

@@ -126,6 +126,10 @@ pub enum Kind {
     /// A fragment, always or where the source holds.
     Discard,
     DiscardIf,
+    /// Along a row of pixels.
+    Ddx,
+    /// From row to row.
+    Ddy,
     EmitVertex,
     EndPrimitive,
     /// With `None`: the operation is in the index `atomic_op`.
@@ -265,6 +269,9 @@ const ROWS: &[(&str, Kind, Option<Operand>, &[Operand])] = &[
     ("discard", Kind::Discard, None, &[]), ("discard_if", Kind::DiscardIf, None, &[CONDITION]),
     ("demote", Kind::Discard, None, &[]), ("demote_if", Kind::DiscardIf, None, &[CONDITION]),
     ("terminate", Kind::Discard, None, &[]), ("terminate_if", Kind::DiscardIf, None, &[CONDITION]),
+    ("ddx", Kind::Ddx, LIKE_FIRST, &[VECTOR]), ("ddy", Kind::Ddy, LIKE_FIRST, &[VECTOR]),
+    ("ddx_fine", Kind::Ddx, LIKE_FIRST, &[VECTOR]), ("ddy_fine", Kind::Ddy, LIKE_FIRST, &[VECTOR]),
+    ("ddx_coarse", Kind::Ddx, LIKE_FIRST, &[VECTOR]), ("ddy_coarse", Kind::Ddy, LIKE_FIRST, &[VECTOR]),
     ("emit_vertex", Kind::EmitVertex, None, &[]), ("end_primitive", Kind::EndPrimitive, None, &[]),
     // subgroups
     ("ballot", Kind::Subgroup(Subgroup::Ballot), MASK, &[CONDITION]),

@@ -1,4 +1,5 @@
-//! What a driver should ask of Mesa's NIR: the fields of `nir_shader_compiler_options` (Mesa 22.3 `nir.h`).
+//! What a driver should ask of Mesa's NIR: the fields of `nir_shader_compiler_options` (Mesa 22.3 and 25.0 `nir.h`). A version has
+//! those that it knows.
 //!
 //! The short answer is: nothing. The front-end knows every opcode, and what is lowered before it comes here hides an idiom
 //! for which the chips have an instruction, or a shorter sequence than Mesa's. `docs/nir-options.md` and
@@ -72,12 +73,16 @@ pub const OPTIONS: &[NirOption] = &[
     leave("lower_umin", &["umin"], "IMNMX"),
     leave("lower_umax", &["umax"], "IMNMX"),
     leave("lower_rotate", &["urol", "uror"], "SHF on GK110; elsewhere a shift and a fused shift and sum"),
+    set("has_rotate8", 1, &["urol", "uror"], "the same, of fields (Mesa 23.3 and later)"),
+    set("has_rotate16", 1, &["urol", "uror"], "the same, of fields (Mesa 23.3 and later)"),
+    set("has_rotate32", 1, &["urol", "uror"], "`lower_rotate` of Mesa 23.3 and later"),
     leave("lower_hadd", &["ihadd", "uhadd", "irhadd", "urhadd"], "three operations on the bits"),
     leave("lower_hadd64", &["ihadd", "uhadd"], "the same on pairs of words"),
     leave("lower_iadd_sat", &["iadd_sat", "isub_sat"], "IADD.SAT"),
     leave("lower_uadd_sat", &["uadd_sat"], "the carry flag and a selection"),
     leave("lower_usub_sat", &["usub_sat"], "the carry flag and a selection"),
     leave("lower_uclz", &["uclz"], "FLO.SH"),
+    set("has_uclz", 1, &["uclz"], "`lower_uclz` of later versions of Mesa"),
     leave("lower_bitfield_extract", &["ubitfield_extract", "ibitfield_extract"], "BFE"),
     leave("lower_bitfield_extract_to_shifts", &["ubitfield_extract", "ibitfield_extract"], "BFE"),
     leave("lower_bitfield_insert", &["bitfield_insert"], "BFI"),
@@ -96,6 +101,12 @@ pub const OPTIONS: &[NirOption] = &[
     set("has_find_msb_rev", 1, &["ufind_msb_rev", "ifind_msb_rev"], "FLO.SH"),
     set("has_sdot_4x8", 1, &["sdot_4x8_iadd"], "four fields and fused products"),
     set("has_udot_4x8", 1, &["udot_4x8_uadd"], "four fields and fused products"),
+    set("has_sudot_4x8", 1, &["sudot_4x8_iadd"], "four fields and fused products"),
+    set("has_sdot_4x8_sat", 1, &["sdot_4x8_iadd_sat"], "the same and IADD.SAT"),
+    set("has_udot_4x8_sat", 1, &["udot_4x8_uadd_sat"], "the same and the carry flag"),
+    set("has_sudot_4x8_sat", 1, &["sudot_4x8_iadd_sat"], "the same and IADD.SAT"),
+    set("has_dot_2x16", 1, &["sdot_2x16_iadd", "udot_2x16_uadd"], "two fields and fused products"),
+    set("has_ford_funord", 1, &["ford", "funord"], "one comparison"),
     // Parts of words.
     leave("lower_extract_byte", &["extract_u8", "extract_i8"], "BFE, or a conversion's own selection"),
     leave("lower_extract_word", &["extract_u16", "extract_i16"], "BFE, or a conversion's own selection"),

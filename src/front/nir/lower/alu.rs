@@ -117,7 +117,7 @@ impl Lower<'_, '_> {
     /// One component of a result.
     pub(super) fn lane(&mut self, l: &Lane<'_>) -> Lowered {
         match l.op {
-            N::Ddx | N::Ddy => self.derivative(l),
+            N::Ddx | N::Ddy => self.derivative_op(l),
             _ => self.e.lane(l),
         }
     }

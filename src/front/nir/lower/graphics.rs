@@ -434,15 +434,20 @@ impl<'a> Lower<'a, '_> {
         kept::atomic_in_loop(&mut self.e, result, bits)
     }
 
-    /// `fddx` and `fddy`, coarse ones as fine ones; 16 bits in 32.
-    pub(super) fn derivative(&mut self, l: &Lane<'_>) -> Lowered {
+    /// `fddx` and `fddy`.
+    pub(super) fn derivative_op(&mut self, l: &Lane<'_>) -> Lowered {
         if self.stage() != Stage::Fragment || !matches!(l.bits, 16 | 32) {
             return None;
         }
-        let v = self.e.float_resize(l.src(0), l.bits, 32, Rnd::Near).word();
+        Some(self.derivative(l.src(0), l.bits, l.op == N::Ddy))
+    }
+
+    /// A difference to the pixel beside, or with `y` below; 16 bits in 32. Coarse ones are as fine ones.
+    pub(super) fn derivative(&mut self, of: Comp, bits: u8, y: bool) -> Comp {
+        let v = self.e.float_resize(of, bits, 32, Rnd::Near).word();
         let v = self.e.src(v);
-        let difference = graphics::derivative(&mut self.e.b, v, l.op == N::Ddy);
-        Some(self.e.float_resize(Comp::Word(difference.into()), 32, l.bits, Rnd::Near))
+        let difference = graphics::derivative(&mut self.e.b, v, y);
+        self.e.float_resize(Comp::Word(difference.into()), 32, bits, Rnd::Near)
     }
 
     pub(super) fn emit_vertex(&mut self, kind: Kind, name: &str, ix: &Indices) {

@@ -77,10 +77,29 @@ impl<'a> Lower<'a, '_> {
                 if space == Space::Uniform && self.needs_kepler("sizes of uniform blocks").is_none() {
                     return self.define_undef(&dest);
                 }
-                let number = self.src_comp(&srcs[0], 0).word();
+                let number = match space {
+                    Space::Uniform => self.block_number(&srcs[0]),
+                    _ => Some(self.src_comp(&srcs[0], 0).word()),
+                };
+                let Some(number) = number else {
+                    self.unsupported(self.span, "the size of the default uniform block is not known");
+                    return self.define_undef(&dest);
+                };
                 let mem = self.e.numbered_by(MemRef::new(space), number);
                 let size = self.e.comp(Inst::new(Op::BufSize, Type::U32).with_mem(mem));
                 self.define(&dest, &[size]);
+            }
+            Kind::Ddx | Kind::Ddy => {
+                let bits = self.dest_shape(&dest).bits;
+                if self.stage() != Stage::Fragment || !matches!(bits, 16 | 32) {
+                    self.not_here(&info.name);
+                    return self.define_undef(&dest);
+                }
+                let mut comps = self.src_comps(&srcs[0]);
+                for c in &mut comps {
+                    *c = self.derivative(*c, bits, info.kind == Kind::Ddy);
+                }
+                self.define(&dest, &comps);
             }
             Kind::Param => {
                 let shape = self.dest_shape(&dest);

@@ -40,6 +40,27 @@ impl<'a> Lower<'a, '_> {
         self.e.numbered_by(mem, number)
     }
 
+    /// The uniform block with a number. Where the first is the default one, it lies in the bank of inputs.
+    fn uniform_block(&mut self, mut mem: MemRef, src: &Src) -> MemRef {
+        match self.block_number(src) {
+            Some(number) => self.e.numbered_by(mem, number),
+            None => {
+                mem.space = Space::Const;
+                mem.with_buffer(self.module.request.abi.input_bank.into())
+            }
+        }
+    }
+
+    /// A uniform block's number among the declared ones; none: it is the default one.
+    pub(super) fn block_number(&mut self, src: &Src) -> Option<Word> {
+        let number = self.src_comp(src, 0).word();
+        match number {
+            _ if !self.module.shader.default_block => Some(number),
+            Word::Imm(n) => n.checked_sub(1).map(Word::Imm),
+            _ => Some(self.e.op2(Op::Sub, Type::U32, number, 1)),
+        }
+    }
+
     /// Whether a value is an address among the kernel's constants.
     pub(super) fn is_constant_pointer(&self, address: Comp) -> bool {
         matches!(address, Comp::Wide(Word::Val(low), _) if self.constant_pointers.contains(&low))
@@ -112,13 +133,13 @@ impl<'a> Lower<'a, '_> {
                 self.e.at64(r, sum)
             }
             Mem::Ssbo | Mem::Ubo => {
-                let r = self.numbered(r, first);
+                let r = if mem == Mem::Ubo { self.uniform_block(r, first) } else { self.numbered(r, first) };
                 let offset = self.src_comp(srcs.get(1)?, 0).word();
                 self.e.at(r, offset, 0)
             }
             Mem::UboVec4 => {
                 let r = self
-                    .numbered(r, first)
+                    .uniform_block(r, first)
                     .with_align(Align::new(16, ix.component.wrapping_mul(u32::from(bits) / 8)));
                 let slot = self.src_comp(srcs.get(1)?, 0).word();
                 let offset = self.e.op2(Op::Shl, Type::U32, slot, 4);

@@ -10,6 +10,10 @@ use crate::options::{Domain, GeometryInfo, Spacing};
 /// Local memory of a thread. Source: CUDA programming guide, compute capabilities 2.x and 3.x.
 const MAX_SCRATCH: u32 = 512 << 10;
 
+fn flag(value: &str) -> bool {
+    value != "0" && value != "false"
+}
+
 impl<'s> Parser<'s> {
     /// `key: value`. Properties that say nothing about the code's meaning are passed over.
     pub(super) fn header_line(&mut self, shader: &mut Shader<'s>) -> Result<()> {
@@ -51,6 +55,7 @@ impl<'s> Parser<'s> {
                     return Err(self.cur.expected("at most 524288 bytes, the private memory of a thread"));
                 }
             }
+            "first_ubo_is_default_ubo" => shader.default_block = flag(value),
             "constants" | "constant_data_size" => shader.constants = self.property(value_at)?,
             key => {
                 if !self.stage_property(&mut shader.said, key, value, value_at)? {
@@ -69,7 +74,6 @@ impl<'s> Parser<'s> {
     fn stage_property(&mut self, said: &mut Said, key: &str, value: &'s str, at: usize) -> Result<bool> {
         let number = |this: &mut Self| this.property(at).map(|n| n.min(u16::MAX.into()) as u16);
         let small = |this: &mut Self| this.property(at).map(|n| n.min(u8::MAX.into()) as u8);
-        let flag = |value: &str| value != "0" && value != "false";
         let geometry = said.geometry;
         let geometry = || geometry.unwrap_or_default();
         match key {
