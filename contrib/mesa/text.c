@@ -1,7 +1,8 @@
 /* A program as text, for nvir to read.
  *
- * It is what Mesa's nir_print_shader and tgsi_dump write. The first spends most of its time with formats, and on comments that nobody
- * reads: so bodies of functions are written here. Declarations and rare instructions go through Mesa's printer all the same.
+ * It is what Mesa's nir_print_shader and tgsi_dump write. The first spends most of its time with formats, on comments that nobody
+ * reads, and on properties that nvir does not ask for: so NIR is written here. Rare instructions go through Mesa's printer all the same,
+ * and programs with what the state tracker lowers.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "tgsi/tgsi_dump.h"
+#include "util/format/u_format.h"
 #include "util/set.h"
 
 #include "mesa.h"
@@ -212,6 +214,8 @@ mode_name(nir_variable_mode mode)
       return "ssbo";
    case nir_var_mem_shared:
       return "shared";
+   case nir_var_image:
+      return "image";
    case nir_var_shader_temp:
       return "shader_temp";
    case nir_var_function_temp:
@@ -421,8 +425,217 @@ put_nodes(struct text *t, struct exec_list *list)
    }
 }
 
+/* ---- The program around them ---- */
+
+/* The variables of all functions. */
+#define foreach_local(var, nir)                                                                                        \
+   nir_foreach_function(function, nir)                                                                                 \
+      if (function->impl)                                                                                              \
+         nir_foreach_function_temp_variable(var, function->impl)
+
+/* `key: number`, where it is not 0. */
 static void
-put_function(struct text *t, nir_function *function)
+put_property(struct text *t, const char *key, unsigned number)
+{
+   if (!number)
+      return;
+   put(t, key);
+   put(t, ": ");
+   put_number(t, number);
+   put_char(t, '\n');
+}
+
+static void
+put_primitive(struct text *t, const char *key, unsigned primitive)
+{
+   static const char *const names[] = {
+      [MESA_PRIM_POINTS] = "POINTS",       [MESA_PRIM_LINES] = "LINES",
+      [MESA_PRIM_LINE_STRIP] = "LINE_STRIP", [MESA_PRIM_TRIANGLES] = "TRIANGLES",
+      [MESA_PRIM_TRIANGLE_STRIP] = "TRIANGLE_STRIP",
+   };
+   put(t, key);
+   put(t, ": ");
+   put(t, primitive < ARRAY_SIZE(names) && names[primitive] ? names[primitive] : "UNKNOWN");
+   put_char(t, '\n');
+}
+
+/* The properties that nvir reads, in the form of later versions. */
+static void
+put_properties(struct text *t, const nir_shader *nir)
+{
+   const struct shader_info *info = &nir->info;
+   put(t, "shader: ");
+   put(t, gl_shader_stage_name(info->stage));
+   put_char(t, '\n');
+   if (gl_shader_stage_uses_workgroup(info->stage)) {
+      for (unsigned n = 0; n < 3; n++) {
+         put(t, n ? ", " : "workgroup_size: ");
+         put_number(t, info->workgroup_size[n]);
+      }
+      put(t, info->workgroup_size_variable ? " (variable)\n" : "\n");
+   }
+   put_property(t, "shared_size", info->shared_size);
+   put_property(t, "scratch_size", nir->scratch_size);
+   put_property(t, "constant_data_size", nir->constant_data_size);
+   put_property(t, "first_ubo_is_default_ubo", info->first_ubo_is_default_ubo);
+   put_property(t, "clip_distance_array_size", info->clip_distance_array_size);
+   put_property(t, "cull_distance_array_size", info->cull_distance_array_size);
+   switch (info->stage) {
+   case MESA_SHADER_TESS_CTRL:
+   case MESA_SHADER_TESS_EVAL:
+      put_property(t, "primitive_mode", info->tess._primitive_mode);
+      put_property(t, "tcs_vertices_out", info->tess.tcs_vertices_out);
+      put_property(t, "spacing", info->tess.spacing);
+      put_property(t, "ccw", info->tess.ccw);
+      put_property(t, "point_mode", info->tess.point_mode);
+      break;
+   case MESA_SHADER_GEOMETRY:
+      put_primitive(t, "input_primitive", info->gs.input_primitive);
+      put_primitive(t, "output_primitive", info->gs.output_primitive);
+      put_property(t, "vertices_in", info->gs.vertices_in);
+      put_property(t, "vertices_out", info->gs.vertices_out);
+      put_property(t, "invocations", info->gs.invocations);
+      put_property(t, "active_stream_mask", info->gs.active_stream_mask);
+      break;
+   case MESA_SHADER_FRAGMENT:
+      put_property(t, "early_fragment_tests", info->fs.early_fragment_tests);
+      put_property(t, "post_depth_coverage", info->fs.post_depth_coverage);
+      break;
+   default:
+      break;
+   }
+}
+
+static void
+put_flag(struct text *t, bool flag, const char *word)
+{
+   if (flag)
+      put(t, word);
+}
+
+/* The name of a place for inputs or outputs; null for other variables. */
+static const char *
+location_name(const nir_variable *var, gl_shader_stage stage)
+{
+   switch (var->data.mode) {
+   case nir_var_shader_in:
+      if (stage == MESA_SHADER_VERTEX)
+         return gl_vert_attrib_name(var->data.location);
+      return gl_varying_slot_name_for_stage(var->data.location, stage);
+   case nir_var_shader_out:
+      if (stage == MESA_SHADER_FRAGMENT)
+         return gl_frag_result_name(var->data.location);
+      return gl_varying_slot_name_for_stage(var->data.location, stage);
+   default:
+      return NULL;
+   }
+}
+
+/* The text does not say which of two colours that are blended is the second: for nvir it is the one with the later register. */
+#define BEHIND_ALL_RESULTS 64
+static bool
+is_second_color(const nir_variable *var, gl_shader_stage stage)
+{
+   return stage == MESA_SHADER_FRAGMENT && var->data.mode == nir_var_shader_out && var->data.index;
+}
+
+/* Where a variable lies: location and first component, place, binding. */
+static void
+put_location(struct text *t, const nir_variable *var, gl_shader_stage stage)
+{
+   const char *location = location_name(var, stage);
+   unsigned components = glsl_get_components(glsl_without_array(var->type));
+
+   put(t, " (");
+   if (location && var->data.patch && var->data.location >= VARYING_SLOT_PATCH0) {
+      put(t, "VARYING_SLOT_PATCH"); /* 22.3 has no names for them */
+      put_number(t, var->data.location - VARYING_SLOT_PATCH0);
+   } else if (location) {
+      put(t, location);
+   } else if (var->data.location < 0) {
+      put(t, "~0");
+   } else {
+      put_number(t, var->data.location);
+   }
+   if (location && components && components < 16) {
+      put_char(t, '.');
+      for (unsigned c = 0; c < components; c++)
+         put_char(t, component_names(components)[c + var->data.location_frac]);
+   }
+   put(t, ", ");
+   put_number(t, var->data.driver_location + (is_second_color(var, stage) ? BEHIND_ALL_RESULTS : 0));
+   put(t, ", ");
+   put_number(t, var->data.binding);
+   put(t, var->data.compact ? ") compact" : ")");
+}
+
+/* What variables are declared as, of the modes that mode_name knows; functions' and private ones have no word for it. */
+static void
+put_variable(struct text *t, const nir_variable *var, gl_shader_stage stage)
+{
+   const nir_variable_mode temporary = nir_var_shader_temp | nir_var_function_temp;
+   unsigned access = var->data.access;
+
+   put(t, "decl_var ");
+   put_flag(t, var->data.bindless, "bindless ");
+   put_flag(t, var->data.centroid, "centroid ");
+   put_flag(t, var->data.sample, "sample ");
+   put_flag(t, var->data.patch, "patch ");
+   put_flag(t, var->data.invariant, "invariant ");
+   if (!(var->data.mode & temporary)) {
+      put(t, mode_name(var->data.mode));
+      put_char(t, ' ');
+   }
+   put(t, glsl_interp_mode_name(var->data.interpolation));
+   put_char(t, ' ');
+   put_flag(t, access & ACCESS_COHERENT, "coherent ");
+   put_flag(t, access & ACCESS_VOLATILE, "volatile ");
+   put_flag(t, access & ACCESS_RESTRICT, "restrict ");
+   put_flag(t, access & ACCESS_NON_WRITEABLE, "readonly ");
+   put_flag(t, access & ACCESS_NON_READABLE, "writeonly ");
+   put_flag(t, access & ACCESS_CAN_REORDER, "reorderable ");
+   if (glsl_type_is_image(glsl_without_array(var->type))) {
+      put(t, util_format_short_name(var->data.image.format));
+      put_char(t, ' ');
+   }
+   put(t, glsl_get_type_name(var->type));
+   put_char(t, ' ');
+   put(t, var->name);
+   if (!(var->data.mode & (temporary | nir_var_mem_shared)))
+      put_location(t, var, stage);
+   put_char(t, '\n');
+}
+
+/* A structure's fields, those of the structures in it first, unless `done` has it. Mesa prints types by their names only, later versions
+ * print structures in front of the functions. */
+static void
+put_structure(struct text *t, const struct glsl_type *type, struct set **done)
+{
+   type = glsl_without_array(type);
+   if (!glsl_type_is_struct_or_ifc(type))
+      return;
+   if (!*done)
+      *done = _mesa_pointer_set_create(NULL);
+   if (_mesa_set_search(*done, type))
+      return;
+   _mesa_set_add(*done, type);
+   for (unsigned n = 0; n < glsl_get_length(type); n++)
+      put_structure(t, glsl_get_struct_field(type, n), done);
+   put(t, "struct ");
+   put(t, glsl_get_type_name(type));
+   put(t, " {\n");
+   for (unsigned n = 0; n < glsl_get_length(type); n++) {
+      put(t, "   ");
+      put(t, glsl_get_type_name(glsl_get_struct_field(type, n)));
+      put_char(t, ' ');
+      put(t, glsl_get_struct_elem_name(type, n));
+      put(t, ";\n");
+   }
+   put(t, "}\n");
+}
+
+static void
+put_function(struct text *t, nir_function *function, gl_shader_stage stage)
 {
    nir_function_impl *impl = function->impl;
    put(t, "decl_function ");
@@ -435,56 +648,13 @@ put_function(struct text *t, nir_function *function)
    put(t, "impl ");
    put(t, function->name);
    put(t, " {\n");
-   nir_foreach_function_temp_variable(var, impl) {
-      put(t, "decl_var INTERP_MODE_NONE ");
-      put(t, glsl_get_type_name(var->type));
-      put_char(t, ' ');
-      put(t, var->name);
-      put_char(t, '\n');
-   }
+   nir_foreach_function_temp_variable(var, impl)
+      put_variable(t, var, stage);
    nir_index_blocks(impl);
    put_nodes(t, &impl->body);
    put(t, "block block_");
    put_number(t, impl->end_block->index);
    put(t, ":\n}\n");
-}
-
-/* ---- The program around them ---- */
-
-/* The variables of all functions. */
-#define foreach_local(var, nir)                                                                                        \
-   nir_foreach_function(function, nir)                                                                                 \
-      if (function->impl)                                                                                              \
-         nir_foreach_function_temp_variable(var, function->impl)
-
-/* Writes a structure's fields, those of the structures in it first, unless `done` has it. */
-static void
-print_structure(const struct glsl_type *type, struct set *done, FILE *stream)
-{
-   type = glsl_without_array(type);
-   if (!glsl_type_is_struct_or_ifc(type) || _mesa_set_search(done, type))
-      return;
-   _mesa_set_add(done, type);
-   for (unsigned n = 0; n < glsl_get_length(type); n++)
-      print_structure(glsl_get_struct_field(type, n), done, stream);
-   fprintf(stream, "struct %s {\n", glsl_get_type_name(type));
-   for (unsigned n = 0; n < glsl_get_length(type); n++)
-      fprintf(stream, "   %s %s;\n", glsl_get_type_name(glsl_get_struct_field(type, n)),
-              glsl_get_struct_elem_name(type, n));
-   fputs("}\n", stream);
-}
-
-/* The text does not say which of two colours that are blended is the second: for nvir it is the one with the later register. */
-#define BEHIND_ALL_RESULTS 64
-static void
-second_colors(nir_shader *nir, int distance)
-{
-   if (nir->info.stage != MESA_SHADER_FRAGMENT)
-      return;
-   nir_foreach_shader_out_variable(var, nir) {
-      if (var->data.index)
-         var->data.driver_location += distance;
-   }
 }
 
 /* What takes Mesa less time to do than to print, and nvir than to read: the state tracker leaves the addresses of what it lowered,
@@ -497,7 +667,8 @@ tidy(nir_shader *nir)
    nir_opt_dce(nir);
 }
 
-/* Gives the variables names that no other one of the program has: v0, v1 and so on. */
+/* Gives the variables names that no other one of the program has: v0, v1 and so on. Names that users gave say nothing of the program:
+ * equal programs are equal texts. */
 static void
 number_variables(nir_shader *nir)
 {
@@ -508,60 +679,79 @@ number_variables(nir_shader *nir)
       var->name = ralloc_asprintf(var, "v%u", count++);
 }
 
-/* Whether functions have nothing but values, and locals that are types and names. Registers, which the state tracker does not make,
- * initial values, which it lowers, images and what may happen to their memory are left to Mesa, with the functions around them. */
+/* Uniforms get their values from outside. */
 static bool
-plain_functions(nir_shader *nir)
+plain_variable(const nir_variable *var)
 {
-   nir_foreach_function(function, nir) {
-      if (function->impl && has_registers(function->impl))
+   bool initial = (var->constant_initializer || var->pointer_initializer) && var->data.mode != nir_var_uniform;
+   return !initial && mode_name(var->data.mode);
+}
+
+/* Whether there is nothing but what is written here. Registers, which the state tracker does not make, and initial values, which it
+ * lowers, are left to Mesa's printer, with all of the program around them. */
+static bool
+is_plain(nir_shader *nir)
+{
+   nir_foreach_variable_in_shader(var, nir) {
+      if (!plain_variable(var))
          return false;
    }
    foreach_local(var, nir) {
-      if (var->constant_initializer || var->pointer_initializer || var->data.access ||
-          glsl_type_is_image(glsl_without_array(var->type)))
+      if (!plain_variable(var))
+         return false;
+   }
+   nir_foreach_function(function, nir) {
+      if (function->impl && has_registers(function->impl))
          return false;
    }
    return true;
 }
 
-/* Mesa prints types by their names only: structures stand in front of the functions, as later versions print them. What the driver
- * hands us is a copy for the compiler: names and the hash of its source, which say nothing of the program, are taken off, so that
- * equal programs are equal texts. */
+/* All of a program as Mesa prints it. */
+static void
+put_all(struct text *t, nir_shader *nir)
+{
+   FILE *stream = open_memory(&t->bytes, &t->length);
+   if (!stream) {
+      t->failed = true;
+      return;
+   }
+   nir->info.name = NULL;
+   memset(HASH_OF_SOURCE(&nir->info), 0, sizeof(HASH_OF_SOURCE(&nir->info)));
+   nir_foreach_variable_in_shader(var, nir)
+      var->data.driver_location += is_second_color(var, nir->info.stage) ? BEHIND_ALL_RESULTS : 0;
+   nir_print_shader(nir, stream);
+   nir_foreach_variable_in_shader(var, nir)
+      var->data.driver_location -= is_second_color(var, nir->info.stage) ? BEHIND_ALL_RESULTS : 0;
+   t->failed = fclose(stream) != 0;
+   t->room = t->length;
+}
+
 static char *
 text_of_nir(nir_shader *nir, size_t *length)
 {
    struct text t = { 0 };
-   FILE *stream = open_memory(&t.bytes, &t.length);
-   if (!stream)
-      return NULL;
+   struct set *done = NULL;
 
-   struct set *done = _mesa_pointer_set_create(NULL);
-   struct exec_list functions;
    tidy(nir);
    number_variables(nir);
-   nir->info.name = NULL;
-   memset(HASH_OF_SOURCE(&nir->info), 0, sizeof(HASH_OF_SOURCE(&nir->info)));
-   bool ours = plain_functions(nir);
-   exec_list_make_empty(&functions);
-   if (ours)
-      exec_list_move_nodes_to(&nir->functions, &functions);
-   second_colors(nir, BEHIND_ALL_RESULTS);
-   nir_print_shader(nir, stream);
-   second_colors(nir, -BEHIND_ALL_RESULTS);
-   if (ours)
-      exec_list_move_nodes_to(&functions, &nir->functions);
+   bool plain = is_plain(nir);
+   if (plain) {
+      put_properties(&t, nir);
+      nir_foreach_variable_in_shader(var, nir)
+         put_variable(&t, var, nir->info.stage);
+   } else {
+      put_all(&t, nir);
+   }
    nir_foreach_variable_in_shader(var, nir)
-      print_structure(var->type, done, stream);
+      put_structure(&t, var->type, &done);
    foreach_local(var, nir)
-      print_structure(var->type, done, stream);
-   _mesa_set_destroy(done, NULL);
-   t.failed = fclose(stream) != 0;
-   t.room = t.length;
-
-   if (ours) {
+      put_structure(&t, var->type, &done);
+   if (done)
+      _mesa_set_destroy(done, NULL);
+   if (plain) {
       nir_foreach_function(function, nir)
-         put_function(&t, function);
+         put_function(&t, function, nir->info.stage);
    }
    if (t.rare)
       fclose(t.rare);

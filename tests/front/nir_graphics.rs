@@ -310,8 +310,11 @@ fn derivatives_are_differences_between_neighbours() {
     assert!(error(&text("VERTEX", "", "\tvec1 32 ssa_2 = fddx ssa_0")).contains("`fddx`"));
 
     // Later versions of Mesa have intrinsics.
-    let later = code.replace("fddx ssa_1.z", "intrinsic ddx (ssa_5) ()").replace("fddy_fine ssa_1.w", "intrinsic ddy_fine (ssa_6) ()");
-    let later = later.replacen("() ()\n", "() ()\n\tvec1 32 ssa_5 = mov ssa_1.z\n\tvec1 32 ssa_6 = mov ssa_1.w\n", 1);
+    let later = code
+        .replace("fddx ssa_1.z", "intrinsic ddx (ssa_5) ()")
+        .replace("fddy_fine ssa_1.w", "intrinsic ddy_fine (ssa_6) ()");
+    let later =
+        later.replacen("() ()\n", "() ()\n\tvec1 32 ssa_5 = mov ssa_1.z\n\tvec1 32 ssa_6 = mov ssa_1.w\n", 1);
     let again = program(&text("FRAGMENT", "", &later));
     assert_eq!(self::code(&again), self::code(&p));
     let pair = "\tvec2 32 ssa_2 = vec2 ssa_0, ssa_0\n\tvec2 32 ssa_3 = intrinsic ddx_coarse (ssa_2) ()";
@@ -824,7 +827,8 @@ fn the_first_uniform_block_may_be_the_default_one() {
     assert_ne!(code(&program(&with("false"))), code(&before));
 
     // A block by a number that is not known: one of those that follow.
-    let number = "vec1 32 ssa_8 = intrinsic load_vertex_id () ()\n\tvec4 32 ssa_5 = intrinsic load_ubo (ssa_8,";
+    let number =
+        "vec1 32 ssa_8 = intrinsic load_vertex_id () ()\n\tvec4 32 ssa_5 = intrinsic load_ubo (ssa_8,";
     let text = with("true").replace("vec4 32 ssa_5 = intrinsic load_ubo (ssa_3,", number);
     let listing = code(&program(&text)).join("\n");
     assert!(listing.contains("sub u32 v v 0x1\nld u32 v u(v+0)[0x10 align 16]"), "{listing}");

@@ -278,7 +278,11 @@ fn bad_nvif_requests_are_errors() {
     assert_eq!(d.call(NVIF, &mut nvif(0, 0, 0, 0)), Ok(()), "no operation");
     assert_eq!(d.call(NVIF, &mut nvif(7, 0, 0, 0)), Err(libc::ENOSYS), "maps are not made");
     assert_eq!(d.call(NVIF, &mut nvif(2, 0, 0, 0)), Err(libc::EINVAL), "a new one without a class");
-    assert_eq!(d.call(NVIF, &mut nvif_new(0, 0, 1, 0, 0xa197)), Err(libc::EINVAL), "an engine without a channel");
+    assert_eq!(
+        d.call(NVIF, &mut nvif_new(0, 0, 1, 0, 0xa197)),
+        Err(libc::EINVAL),
+        "an engine without a channel"
+    );
     assert_eq!(d.call(NVIF, &mut nvif_new(0xff, 99, 1, 0, 0xa197)), Err(libc::ENOENT), "no such channel");
     let mut channel = [0; 11];
     d.call(0x42, &mut channel).unwrap();
