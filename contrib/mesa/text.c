@@ -433,30 +433,49 @@ put_nodes(struct text *t, struct exec_list *list)
       if (function->impl)                                                                                              \
          nir_foreach_function_temp_variable(var, function->impl)
 
+static void
+put_key(struct text *t, const char *key)
+{
+   put(t, key);
+   put(t, ": ");
+}
+
 /* `key: number`, where it is not 0. */
 static void
 put_property(struct text *t, const char *key, unsigned number)
 {
    if (!number)
       return;
-   put(t, key);
-   put(t, ": ");
+   put_key(t, key);
    put_number(t, number);
    put_char(t, '\n');
 }
 
 static void
-put_primitive(struct text *t, const char *key, unsigned primitive)
+put_word(struct text *t, const char *key, const char *word)
 {
-   static const char *const names[] = {
-      [MESA_PRIM_POINTS] = "POINTS",       [MESA_PRIM_LINES] = "LINES",
-      [MESA_PRIM_LINE_STRIP] = "LINE_STRIP", [MESA_PRIM_TRIANGLES] = "TRIANGLES",
-      [MESA_PRIM_TRIANGLE_STRIP] = "TRIANGLE_STRIP",
-   };
-   put(t, key);
-   put(t, ": ");
-   put(t, primitive < ARRAY_SIZE(names) && names[primitive] ? names[primitive] : "UNKNOWN");
+   put_key(t, key);
+   put(t, word);
    put_char(t, '\n');
+}
+
+static const char *
+primitive_name(unsigned primitive)
+{
+   switch (primitive) {
+   case MESA_PRIM_POINTS:
+      return "POINTS";
+   case MESA_PRIM_LINES:
+      return "LINES";
+   case MESA_PRIM_LINE_STRIP:
+      return "LINE_STRIP";
+   case MESA_PRIM_TRIANGLES:
+      return "TRIANGLES";
+   case MESA_PRIM_TRIANGLE_STRIP:
+      return "TRIANGLE_STRIP";
+   default:
+      return "UNKNOWN";
+   }
 }
 
 /* The properties that nvir reads, in the form of later versions. */
@@ -464,9 +483,7 @@ static void
 put_properties(struct text *t, const nir_shader *nir)
 {
    const struct shader_info *info = &nir->info;
-   put(t, "shader: ");
-   put(t, gl_shader_stage_name(info->stage));
-   put_char(t, '\n');
+   put_word(t, "shader", gl_shader_stage_name(info->stage));
    if (gl_shader_stage_uses_workgroup(info->stage)) {
       for (unsigned n = 0; n < 3; n++) {
          put(t, n ? ", " : "workgroup_size: ");
@@ -490,8 +507,8 @@ put_properties(struct text *t, const nir_shader *nir)
       put_property(t, "point_mode", info->tess.point_mode);
       break;
    case MESA_SHADER_GEOMETRY:
-      put_primitive(t, "input_primitive", info->gs.input_primitive);
-      put_primitive(t, "output_primitive", info->gs.output_primitive);
+      put_word(t, "input_primitive", primitive_name(info->gs.input_primitive));
+      put_word(t, "output_primitive", primitive_name(info->gs.output_primitive));
       put_property(t, "vertices_in", info->gs.vertices_in);
       put_property(t, "vertices_out", info->gs.vertices_out);
       put_property(t, "invocations", info->gs.invocations);

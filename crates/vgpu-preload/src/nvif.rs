@@ -32,9 +32,6 @@ const PCI_EXPRESS: u8 = 3;
 const FERMI: u8 = 7;
 const KEPLER: u8 = 8;
 
-/// The parameter that says how much memory the card has.
-const VRAM_BYTES: u64 = 8;
-
 /// nouveau's own number for the class of methods that the kernel sees.
 const SOFTWARE: u32 = -7i32 as u32;
 
@@ -125,7 +122,7 @@ fn method(file: &File, a: &mut Args) -> Result<()> {
     a.at_least(INFO + INFO_BYTES)?;
     let chip = file.gpu().chip();
     let family = if chip == Chip::Gf100 { FERMI } else { KEPLER };
-    let memory = file.getparam(VRAM_BYTES).map_err(refused)?;
+    let memory = file.vram_bytes().map_err(refused)?;
     let chipset = chip.chipset() as u16;
     // Version, bus, chipset, revision, family, (2); memory, and what clients may use of it; the chip's name, the card's.
     let mut info = [0; INFO_BYTES];

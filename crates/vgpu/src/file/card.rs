@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 type Result<T> = std::result::Result<T, Error>;
 
 /// GETPARAM's numbers, as the kernel's `nouveau_drm.h` has them.
-mod param {
+pub(super) mod param {
     pub(super) const PCI_VENDOR: u64 = 3;
     pub(super) const PCI_DEVICE: u64 = 4;
     pub(super) const BUS_TYPE: u64 = 5;
-    pub(super) const VRAM_BYTES: u64 = 8;
+    pub(in crate::file) const VRAM_BYTES: u64 = 8;
     pub(super) const GART_BYTES: u64 = 9;
     pub(super) const CHIPSET: u64 = 11;
     pub(super) const GRAPH_UNITS: u64 = 13;

@@ -3,7 +3,7 @@
 use crate::device::{Device, Written};
 use crate::file::buffers::Buffers;
 use crate::file::calls::{BufferUse, ChannelFault, ChannelInfo, GemInfo, GemNew, Push, Space};
-use crate::file::card::Card;
+use crate::file::card::{Card, param};
 use crate::frames::{Frames, OnFrame};
 use crate::log::Log;
 use crate::shader::{KernelProfile, Launcher};
@@ -207,6 +207,11 @@ impl File {
     /// `GETPARAM`. Unknown parameters are errors.
     pub fn getparam(&self, param: u64) -> Result<u64> {
         self.gpu.card().getparam(param)
+    }
+
+    /// Bytes of the card's own memory.
+    pub fn vram_bytes(&self) -> Result<u64> {
+        self.getparam(param::VRAM_BYTES)
     }
 
     /// `CHANNEL_ALLOC`. The two arguments name engines or memory on other chips and mean nothing here.

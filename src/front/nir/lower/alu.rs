@@ -117,7 +117,7 @@ impl Lower<'_, '_> {
     /// One component of a result.
     pub(super) fn lane(&mut self, l: &Lane<'_>) -> Lowered {
         match l.op {
-            N::Ddx | N::Ddy => self.derivative_op(l),
+            N::Ddx | N::Ddy => self.derivative(l.src(0), l.bits, l.op == N::Ddy),
             _ => self.e.lane(l),
         }
     }

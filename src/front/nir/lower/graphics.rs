@@ -3,14 +3,13 @@
 //! Outputs of vertex, tessellation and geometry shaders are stored where the text stores them; those of a fragment shader are
 //! variables, which its end leaves in registers. The vertex that a geometry shader makes is a variable, too.
 
-use super::super::alu::Op as N;
 use super::super::ast::{Dest, Src};
 use super::super::indices::Indices;
 use super::super::interface::{self, Stages, second_color};
 use super::super::intrinsics::{Barycentric, Io, Kind};
 use super::super::names::Interpolation;
 use super::{Lower, Shape};
-use crate::front::common::emit::alu::{Lane, Lowered};
+use crate::front::common::emit::alu::Lowered;
 use crate::front::common::emit::value::{Comp, Pred, Word};
 use crate::front::common::graphics::{self, Place};
 use crate::front::common::kept::{self, Clipping};
@@ -434,20 +433,15 @@ impl<'a> Lower<'a, '_> {
         kept::atomic_in_loop(&mut self.e, result, bits)
     }
 
-    /// `fddx` and `fddy`.
-    pub(super) fn derivative_op(&mut self, l: &Lane<'_>) -> Lowered {
-        if self.stage() != Stage::Fragment || !matches!(l.bits, 16 | 32) {
+    /// A difference to the pixel beside, or with `y` below; 16 bits in 32. Coarse ones are as fine ones.
+    pub(super) fn derivative(&mut self, of: Comp, bits: u8, y: bool) -> Lowered {
+        if self.stage() != Stage::Fragment || !matches!(bits, 16 | 32) {
             return None;
         }
-        Some(self.derivative(l.src(0), l.bits, l.op == N::Ddy))
-    }
-
-    /// A difference to the pixel beside, or with `y` below; 16 bits in 32. Coarse ones are as fine ones.
-    pub(super) fn derivative(&mut self, of: Comp, bits: u8, y: bool) -> Comp {
         let v = self.e.float_resize(of, bits, 32, Rnd::Near).word();
         let v = self.e.src(v);
         let difference = graphics::derivative(&mut self.e.b, v, y);
-        self.e.float_resize(Comp::Word(difference.into()), 32, bits, Rnd::Near)
+        Some(self.e.float_resize(Comp::Word(difference.into()), 32, bits, Rnd::Near))
     }
 
     pub(super) fn emit_vertex(&mut self, kind: Kind, name: &str, ix: &Indices) {

@@ -91,15 +91,16 @@ impl<'a> Lower<'a, '_> {
             }
             Kind::Ddx | Kind::Ddy => {
                 let bits = self.dest_shape(&dest).bits;
-                if self.stage() != Stage::Fragment || !matches!(bits, 16 | 32) {
-                    self.not_here(&info.name);
-                    return self.define_undef(&dest);
+                let of = self.src_comps(&srcs[0]).into_iter();
+                let comps: Option<Vec<Comp>> =
+                    of.map(|c| self.derivative(c, bits, info.kind == Kind::Ddy)).collect();
+                match comps {
+                    Some(comps) => self.define(&dest, &comps),
+                    None => {
+                        self.not_here(&info.name);
+                        self.define_undef(&dest);
+                    }
                 }
-                let mut comps = self.src_comps(&srcs[0]);
-                for c in &mut comps {
-                    *c = self.derivative(*c, bits, info.kind == Kind::Ddy);
-                }
-                self.define(&dest, &comps);
             }
             Kind::Param => {
                 let shape = self.dest_shape(&dest);
