@@ -376,6 +376,7 @@ pub fn closest<'a>(word: &str, all: &[&'a str]) -> Option<&'a str> {
     let mine = letters(word);
     let same = |w: &str| word.bytes().zip(w.bytes()).take_while(|(a, b)| a == b).count();
     all.iter()
+        .filter(|w| w.len().abs_diff(word.len()) <= limit)
         .map(|w| (edit_distance(word.as_bytes(), w.as_bytes()), letters(w) != mine, Reverse(same(w)), *w))
         .min()
         .filter(|m| m.0 <= limit)

@@ -12,7 +12,7 @@ pub use crate::front::common::emit::op::Op;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Base {
@@ -228,14 +228,18 @@ fn types(signature: &str, comps: u8) -> Types {
 type Rows = FxHashMap<Cow<'static, str>, AluInfo>;
 
 /// A row, its operands of so many components where the signature does not say how many.
-fn add(rows: &mut Rows, name: impl Into<Cow<'static, str>>, op: Op, dest: Ty, srcs: &str, comps: u8) {
+fn row(name: impl Into<Cow<'static, str>>, op: Op, dest: Ty, srcs: &str, comps: u8) -> AluInfo {
     let name = name.into();
     let part = if name.contains("4x8") { 8 } else { 16 };
-    rows.insert(name.clone(), AluInfo { name, op, dest, srcs: types(srcs, comps), part });
+    AluInfo { name, op, dest, srcs: types(srcs, comps), part }
 }
 
-/// All opcodes but reductions. Both tables are made once a process, and most programs have few shaders: so names are
-/// not copied, and the rows that are made by the hundred and hardly used are apart.
+fn add(rows: &mut Rows, name: impl Into<Cow<'static, str>>, op: Op, dest: Ty, srcs: &str, comps: u8) {
+    let row = row(name, op, dest, srcs, comps);
+    rows.insert(row.name.clone(), row);
+}
+
+/// All opcodes but reductions. It is made once a process, and most compile few shaders: so names are not copied.
 static TABLE: LazyLock<Rows> = LazyLock::new(|| {
     let mut rows = Rows::with_capacity_and_hasher(512, Default::default());
     let bool_of = |bits| Ty { base: Base::Bool, bits, comps: 0 };
@@ -263,22 +267,31 @@ static TABLE: LazyLock<Rows> = LazyLock::new(|| {
     rows
 });
 
-static WIDE: LazyLock<Rows> = LazyLock::new(|| {
-    let mut rows = Rows::default();
-    for comps in [2, 3, 4, 5, 8, 16] {
-        for &(before, after, op, dest, srcs) in REDUCTIONS {
-            if dest != "b" {
-                add(&mut rows, format!("{before}{comps}{after}"), op, types(dest, 0)[0], srcs, comps);
-                continue;
-            }
-            for (bits, digits) in [(1, ""), (8, "8"), (16, "16"), (32, "32")] {
-                let dest = Ty { base: Base::Bool, bits, comps: 1 };
-                add(&mut rows, format!("b{digits}{before}{comps}{after}"), op, dest, srcs, comps);
-            }
+/// The opcodes of [`REDUCTIONS`]: their numbers of components, and what the names of those with a truth for a result begin with.
+const COUNTS: [(u8, &str); 6] = [(2, "2"), (3, "3"), (4, "4"), (5, "5"), (8, "8"), (16, "16")];
+const TRUTHS: [(u8, &str); 4] = [(1, "b"), (8, "b8"), (16, "b16"), (32, "b32")];
+
+/// A reduction. Its row is made when it is first asked for: all rows at once take longer than a shader.
+fn reduction(name: &str) -> Option<&'static AluInfo> {
+    type Made = [[OnceLock<AluInfo>; COUNTS.len()]; TRUTHS.len()];
+    static MADE: [Made; REDUCTIONS.len()] = [const { [const { [const { OnceLock::new() }; _] }; _] }; _];
+    for (&(before, after, op, dest, srcs), made) in REDUCTIONS.iter().zip(&MADE) {
+        let (prefixes, dest) = match dest {
+            "b" => (&TRUTHS[..], None),
+            _ => (&[(0, "")][..], Some(types(dest, 0)[0])),
+        };
+        for (&(bits, prefix), made) in prefixes.iter().zip(made) {
+            let count = name
+                .strip_prefix(prefix)
+                .and_then(|n| n.strip_prefix(before))
+                .and_then(|n| n.strip_suffix(after));
+            let Some(n) = count.and_then(|count| COUNTS.iter().position(|c| c.1 == count)) else { continue };
+            let dest = dest.unwrap_or(Ty { base: Base::Bool, bits, comps: 1 });
+            return Some(made[n].get_or_init(|| row(name.to_string(), op, dest, srcs, COUNTS[n].0)));
         }
     }
-    rows
-});
+    None
+}
 
 /// Makes the table that every text needs.
 pub(super) fn prepare() {
@@ -287,7 +300,13 @@ pub(super) fn prepare() {
 
 /// Every opcode's name.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.keys().chain(WIDE.keys()).map(|name| &**name)
+    let reductions = REDUCTIONS.iter().flat_map(|&(before, after, _, dest, _)| {
+        let prefixes = if dest == "b" { &TRUTHS[..] } else { &[(0, "")][..] };
+        prefixes.iter().flat_map(move |prefix| {
+            COUNTS.iter().filter_map(move |count| reduction(&[prefix.1, before, count.1, after].concat()))
+        })
+    });
+    TABLE.values().chain(reductions).map(|row| &*row.name)
 }
 
 /// The opcode that is written most like `name`.
@@ -297,7 +316,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 
 /// The row of an opcode.
 pub fn lookup(name: &str) -> Option<&'static AluInfo> {
-    TABLE.get(name).or_else(|| WIDE.get(name))
+    TABLE.get(name).or_else(|| reduction(name))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub use crate::front::common::emit::memory::Atomic;
 pub use crate::front::common::emit::subgroup::Subgroup;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// Where a load, store or atomic goes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -335,26 +335,36 @@ const ATOMIC_MEMS: &[AtomicMem] = &[
     ("deref", "", Mem::Deref, &[DEREF, DATA], &[DEREF, DATA, DATA]),
 ];
 
-/// Names of the operations in the older generation, where they are part of the intrinsic's name.
-const ATOMICS: &[(&str, Atomic)] = &[
-    ("add", Atomic::Add),
-    ("sub", Atomic::Sub),
-    ("imin", Atomic::Imin),
-    ("umin", Atomic::Umin),
-    ("imax", Atomic::Imax),
-    ("umax", Atomic::Umax),
-    ("and", Atomic::And),
-    ("or", Atomic::Or),
-    ("xor", Atomic::Xor),
-    ("exchange", Atomic::Exchange),
-    ("comp_swap", Atomic::CompSwap),
-    ("fadd", Atomic::Fadd),
-    ("fmin", Atomic::Fmin),
-    ("fmax", Atomic::Fmax),
-    ("fcomp_swap", Atomic::FcompSwap),
-    ("inc_wrap", Atomic::IncWrap),
-    ("dec_wrap", Atomic::DecWrap),
+/// What the names of accesses to images end with, and those of atomics, which in the older generation name the operation.
+const ACCESSES: &[(&str, ImageOp)] = &[
+    ("_load", ImageOp::Load),
+    ("_store", ImageOp::Store),
+    ("_size", ImageOp::Size),
+    ("_samples", ImageOp::Samples),
+    ("_atomic", ImageOp::Atomic(None)),
+    ("_atomic_swap", ImageOp::AtomicSwap),
+    ("_atomic_add", ImageOp::Atomic(Some(Atomic::Add))),
+    ("_atomic_sub", ImageOp::Atomic(Some(Atomic::Sub))),
+    ("_atomic_imin", ImageOp::Atomic(Some(Atomic::Imin))),
+    ("_atomic_umin", ImageOp::Atomic(Some(Atomic::Umin))),
+    ("_atomic_imax", ImageOp::Atomic(Some(Atomic::Imax))),
+    ("_atomic_umax", ImageOp::Atomic(Some(Atomic::Umax))),
+    ("_atomic_and", ImageOp::Atomic(Some(Atomic::And))),
+    ("_atomic_or", ImageOp::Atomic(Some(Atomic::Or))),
+    ("_atomic_xor", ImageOp::Atomic(Some(Atomic::Xor))),
+    ("_atomic_exchange", ImageOp::Atomic(Some(Atomic::Exchange))),
+    ("_atomic_comp_swap", ImageOp::Atomic(Some(Atomic::CompSwap))),
+    ("_atomic_fadd", ImageOp::Atomic(Some(Atomic::Fadd))),
+    ("_atomic_fmin", ImageOp::Atomic(Some(Atomic::Fmin))),
+    ("_atomic_fmax", ImageOp::Atomic(Some(Atomic::Fmax))),
+    ("_atomic_fcomp_swap", ImageOp::Atomic(Some(Atomic::FcompSwap))),
+    ("_atomic_inc_wrap", ImageOp::Atomic(Some(Atomic::IncWrap))),
+    ("_atomic_dec_wrap", ImageOp::Atomic(Some(Atomic::DecWrap))),
 ];
+
+fn swaps(op: Atomic) -> bool {
+    matches!(op, Atomic::CompSwap | Atomic::FcompSwap)
+}
 
 /// The newer generation's, in the index `atomic_op`.
 impl Named for Atomic {
@@ -416,64 +426,12 @@ const IMAGES: &[ImageRow] = &[
 /// Of an atomic on an image, whose data is the fourth source.
 const IMAGE_ATOMIC: Option<Operand> = like(3);
 
-type Rows = FxHashMap<Cow<'static, str>, IntrinsicInfo>;
-
-fn add(
-    rows: &mut Rows,
-    name: Cow<'static, str>,
-    kind: Kind,
-    dest: Option<Operand>,
-    srcs: &'static [Operand],
-) {
-    rows.insert(name.clone(), IntrinsicInfo { name, kind, dest, srcs });
-}
-
-/// All but accesses to images and atomics. Both tables are made once a process, and most programs have few shaders: so the
-/// rows whose names are put together are apart.
-static TABLE: LazyLock<Rows> = LazyLock::new(|| {
-    let mut rows = Rows::with_capacity_and_hasher(ROWS.len(), Default::default());
-    for &(name, kind, dest, srcs) in ROWS {
-        add(&mut rows, name.into(), kind, dest, srcs);
-    }
-    rows
-});
-
-static COMPOSED: LazyLock<Rows> = LazyLock::new(|| {
-    let mut rows = Rows::default();
-    let swaps = |op| matches!(op, Atomic::CompSwap | Atomic::FcompSwap);
-    for &(prefix, suffix, mem, one, two) in ATOMIC_MEMS {
-        let dest = like(one.len() as u8 - 1);
-        let mut add = |name: &[&str], kind, srcs| {
-            add(&mut rows, [prefix, &name.concat(), suffix].concat().into(), kind, dest, srcs);
-        };
-        for &(old, op) in ATOMICS {
-            add(&["_atomic_", old], Kind::Atomic(mem, Some(op)), if swaps(op) { two } else { one });
-        }
-        add(&["_atomic"], Kind::Atomic(mem, None), one);
-        add(&["_atomic_swap"], Kind::AtomicSwap(mem), two);
-    }
-    for it in IMAGES {
-        let mut add = |name: &[&str], op, dest, srcs| {
-            add(
-                &mut rows,
-                [it.prefix, &name.concat()].concat().into(),
-                Kind::Image(it.image, op),
-                dest,
-                srcs,
-            );
-        };
-        for &(old, op) in ATOMICS {
-            let srcs = if swaps(op) { it.swap } else { it.atomic };
-            add(&["_atomic_", old], ImageOp::Atomic(Some(op)), IMAGE_ATOMIC, srcs);
-        }
-        add(&["_atomic"], ImageOp::Atomic(None), IMAGE_ATOMIC, it.atomic);
-        add(&["_atomic_swap"], ImageOp::AtomicSwap, IMAGE_ATOMIC, it.swap);
-        add(&["_load"], ImageOp::Load, LOADED_VEC4, it.load);
-        add(&["_store"], ImageOp::Store, None, it.store);
-        add(&["_size"], ImageOp::Size, SIZES, it.size);
-        add(&["_samples"], ImageOp::Samples, words(1), it.samples);
-    }
-    rows
+/// All but accesses to images and atomics.
+static TABLE: LazyLock<FxHashMap<&'static str, IntrinsicInfo>> = LazyLock::new(|| {
+    let row = |&(name, kind, dest, srcs): &(&'static str, _, _, _)| {
+        (name, IntrinsicInfo { name: name.into(), kind, dest, srcs })
+    };
+    ROWS.iter().map(row).collect()
 });
 
 /// Makes the table that every text needs.
@@ -481,9 +439,63 @@ pub(super) fn prepare() {
     LazyLock::force(&TABLE);
 }
 
+/// What an access does, what it gives and takes.
+type Shape = (Kind, Option<Operand>, &'static [Operand]);
+
+fn of_memory(&(_, _, mem, one, two): &AtomicMem, access: ImageOp) -> Option<Shape> {
+    let dest = like(one.len() as u8 - 1);
+    Some(match access {
+        ImageOp::Atomic(op) => (Kind::Atomic(mem, op), dest, if op.is_some_and(swaps) { two } else { one }),
+        ImageOp::AtomicSwap => (Kind::AtomicSwap(mem), dest, two),
+        _ => return None,
+    })
+}
+
+fn of_image(it: &ImageRow, access: ImageOp) -> Shape {
+    let (dest, srcs) = match access {
+        ImageOp::Load => (LOADED_VEC4, it.load),
+        ImageOp::Store => (None, it.store),
+        ImageOp::Size => (SIZES, it.size),
+        ImageOp::Samples => (words(1), it.samples),
+        ImageOp::Atomic(op) => (IMAGE_ATOMIC, if op.is_some_and(swaps) { it.swap } else { it.atomic }),
+        ImageOp::AtomicSwap => (IMAGE_ATOMIC, it.swap),
+    };
+    (Kind::Image(it.image, access), dest, srcs)
+}
+
+/// An access to an image or an atomic. Its row is made when it is first asked for: most processes compile few shaders, and
+/// all rows at once take longer than a shader.
+fn composed(name: &str) -> Option<&'static IntrinsicInfo> {
+    type Made = [OnceLock<IntrinsicInfo>; ACCESSES.len()];
+    static OF_MEMORY: [Made; ATOMIC_MEMS.len()] = [const { [const { OnceLock::new() }; _] }; _];
+    static OF_IMAGES: [Made; IMAGES.len()] = [const { [const { OnceLock::new() }; _] }; _];
+    let access = |prefix, suffix| {
+        let rest = name.strip_prefix(prefix)?.strip_suffix(suffix)?;
+        ACCESSES.iter().position(|a| a.0 == rest)
+    };
+    let made = |made: &'static Made, access: usize, (kind, dest, srcs): Shape| {
+        made[access].get_or_init(|| IntrinsicInfo { name: name.to_string().into(), kind, dest, srcs })
+    };
+    for (row, rows) in ATOMIC_MEMS.iter().zip(&OF_MEMORY) {
+        if let Some(n) = access(row.0, row.1) {
+            return Some(made(rows, n, of_memory(row, ACCESSES[n].1)?));
+        }
+    }
+    for (row, rows) in IMAGES.iter().zip(&OF_IMAGES) {
+        if let Some(n) = access(row.prefix, "") {
+            return Some(made(rows, n, of_image(row, ACCESSES[n].1)));
+        }
+    }
+    None
+}
+
 /// Every intrinsic's name.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.keys().chain(COMPOSED.keys()).map(|name| &**name)
+    let families = ATOMIC_MEMS.iter().map(|m| (m.0, m.1)).chain(IMAGES.iter().map(|i| (i.prefix, "")));
+    let accesses = families.flat_map(|(prefix, suffix)| {
+        ACCESSES.iter().filter_map(move |a| composed(&[prefix, a.0, suffix].concat()))
+    });
+    TABLE.values().chain(accesses).map(|row| &*row.name)
 }
 
 /// The intrinsic that is written most like `name`.
@@ -493,7 +505,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 
 /// The row of an intrinsic.
 pub fn lookup(name: &str) -> Option<&'static IntrinsicInfo> {
-    TABLE.get(name).or_else(|| COMPOSED.get(name))
+    TABLE.get(name).or_else(|| composed(name))
 }
 
 /// The intrinsic of a kind that loads or stores inputs and outputs, or gives the coordinates for it.

@@ -36,6 +36,7 @@ use crate::ir::Program;
 pub(crate) fn prepare() {
     alu::prepare();
     intrinsics::prepare();
+    cursor::prepare();
 }
 
 /// The program of the kernel that is asked for.

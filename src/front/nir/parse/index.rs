@@ -24,16 +24,14 @@ const READ: [&str; 38] = [
     "legacy_fneg", "legacy_fsat",
 ];
 
-/// Others that are written like one of these, and say nothing here: of Mesa's `nir_intrinsics.py` up to 24, or likely in a later one.
-const OTHERS: [&str; 8] = [
-    "desc_type",
-    "io_semantics",
-    "memory_order",
-    "sync_scope",
-    "base_type",
-    "image_format",
-    "location",
-    "mask",
+/// The others of Mesa's `nir_intrinsics.py` (22.3 to 25.0), and likely ones of later versions: they say nothing here.
+#[rustfmt::skip]
+const OTHERS: [&str; 42] = [
+    "range_base", "desc_set", "desc_type", "binding", "column", "call_idx", "stack_size", "swizzle_mask", "fetch_inactive", "offset0",
+    "offset1", "st64", "arg_upper_bound_u32_amd", "driver_location", "io_semantics", "io_xfb", "io_xfb2", "ray_query_value",
+    "committed", "synchronous", "value_id", "sign_extend", "flags", "resource_block_intel", "resource_access_intel", "divergent",
+    "preamble_class", "cmat_desc", "matrix_layout", "cmat_signed_mask", "alu_op", "systolic_depth", "repeat_count", "explicit_coord",
+    "ucp_id", "matrix_desc", "memory_order", "sync_scope", "base_type", "image_format", "location", "mask",
 ];
 
 impl<'s> Parser<'s> {
