@@ -278,16 +278,42 @@ put_alu_type(struct text *t, nir_alu_type type)
       put_number(t, nir_alu_type_get_type_size(type));
 }
 
+static int
+index_value(const nir_intrinsic_instr *intrinsic, unsigned index)
+{
+   return intrinsic->const_index[nir_intrinsic_infos[intrinsic->intrinsic].index_map[index] - 1];
+}
+
+/* Whether nvir reads an index, and takes it for something else where it is not said. */
+static bool
+says_something(const nir_intrinsic_instr *intrinsic, unsigned index)
+{
+   switch (index) {
+   case NIR_INTRINSIC_RANGE_BASE:
+      return false;
+   case NIR_INTRINSIC_BASE:
+   case NIR_INTRINSIC_COMPONENT:
+   case NIR_INTRINSIC_ACCESS:
+   case NIR_INTRINSIC_ALIGN_OFFSET:
+   case NIR_INTRINSIC_STREAM_ID:
+      return index_value(intrinsic, index) != 0;
+   case NIR_INTRINSIC_WRITE_MASK:
+      return index_value(intrinsic, index) != (1 << intrinsic->num_components) - 1;
+   default:
+      return true;
+   }
+}
+
 /* An index that says `name=number`, a mask or a type; false for what Mesa prints in other ways. */
 static bool
 put_index(struct text *t, const nir_intrinsic_instr *intrinsic, unsigned index)
 {
    static const bool numbers[NIR_INTRINSIC_NUM_INDEX_FLAGS] = {
-      [NIR_INTRINSIC_BASE] = true,         [NIR_INTRINSIC_RANGE] = true,     [NIR_INTRINSIC_RANGE_BASE] = true,
-      [NIR_INTRINSIC_COMPONENT] = true,    [NIR_INTRINSIC_ACCESS] = true,    [NIR_INTRINSIC_ALIGN_MUL] = true,
-      [NIR_INTRINSIC_ALIGN_OFFSET] = true, [NIR_INTRINSIC_STREAM_ID] = true, [NIR_INTRINSIC_INTERP_MODE] = true,
+      [NIR_INTRINSIC_BASE] = true,         [NIR_INTRINSIC_RANGE] = true,     [NIR_INTRINSIC_COMPONENT] = true,
+      [NIR_INTRINSIC_ACCESS] = true,       [NIR_INTRINSIC_ALIGN_MUL] = true, [NIR_INTRINSIC_ALIGN_OFFSET] = true,
+      [NIR_INTRINSIC_STREAM_ID] = true,    [NIR_INTRINSIC_INTERP_MODE] = true,
    };
-   int value = intrinsic->const_index[nir_intrinsic_infos[intrinsic->intrinsic].index_map[index] - 1];
+   int value = index_value(intrinsic, index);
    bool type = index == NIR_INTRINSIC_SRC_TYPE || index == NIR_INTRINSIC_DEST_TYPE;
 
    if (!numbers[index] && !type && index != NIR_INTRINSIC_WRITE_MASK)
@@ -318,13 +344,18 @@ put_intrinsic(struct text *t, const nir_intrinsic_instr *intrinsic)
       put(t, n ? ", " : "");
       put_src(t, &intrinsic->src[n]);
    }
-   put(t, ") (");
+   put_char(t, ')');
+   const char *before = " (";
    for (unsigned n = 0; n < info->num_indices; n++) {
-      put(t, n ? ", " : "");
+      if (!says_something(intrinsic, info->indices[n]))
+         continue;
+      put(t, before);
+      before = ", ";
       if (!put_index(t, intrinsic, info->indices[n]))
          return false;
    }
-   put_char(t, ')');
+   if (*before == ',')
+      put_char(t, ')');
    return true;
 }
 
