@@ -324,6 +324,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_name_is_found_and_no_other() {
+        let all: Vec<&str> = names().collect();
+        assert_eq!(all.iter().filter(|n| lookup(n).is_some_and(|row| row.name == **n)).count(), all.len());
+        // Nine reductions of six sizes, four of them with four truths.
+        assert_eq!(all.iter().filter(|n| reduction(n).is_some()).count(), (5 + 4 * 4) * 6);
+        for name in [
+            "ball_iequal6",
+            "ball_iequal",
+            "all_iequal2",
+            "b64all_iequal2",
+            "bfdot2",
+            "fdot02",
+            "fdot2_replicate",
+        ] {
+            assert_eq!(lookup(name), None, "{name}");
+        }
+    }
+
+    #[test]
     fn families_have_their_sizes() {
         let ty = |base, bits, comps| Ty { base, bits, comps };
         let row = lookup("b32all_iequal3").expect("in the table");

@@ -523,6 +523,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_name_is_found_and_no_other() {
+        let all: Vec<&str> = names().collect();
+        assert_eq!(all.iter().filter(|n| lookup(n).is_some_and(|row| row.name == **n)).count(), all.len());
+        // Five memories with atomics, three ways to name an image, which is loaded, stored and measured, too.
+        assert_eq!(all.iter().filter(|n| composed(n).is_some()).count(), 5 * 19 + 3 * 23);
+        for name in [
+            "deref_load",
+            "ssbo_size",
+            "ssbo_atomic_",
+            "global_atomic_add_2x",
+            "image",
+            "images_load",
+            "image_load_2x32",
+        ] {
+            assert!(lookup(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
     fn both_generations_of_atomics_are_known() {
         let row = |name| lookup(name).map(|r| (r.kind, r.srcs.len()));
         assert_eq!(row("ssbo_atomic_comp_swap"), Some((Kind::Atomic(Mem::Ssbo, Some(Atomic::CompSwap)), 4)));
