@@ -530,7 +530,7 @@ mod tests {
         assert_eq!(all.iter().filter(|n| composed(n).is_some()).count(), 5 * 19 + 3 * 23);
         for name in [
             "deref_load",
-            "ssbo_size",
+            "ssbo_samples",
             "ssbo_atomic_",
             "global_atomic_add_2x",
             "image",
