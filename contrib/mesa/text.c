@@ -297,8 +297,6 @@ says_something(const nir_intrinsic_instr *intrinsic, unsigned index)
    case NIR_INTRINSIC_ALIGN_OFFSET:
    case NIR_INTRINSIC_STREAM_ID:
       return index_value(intrinsic, index) != 0;
-   case NIR_INTRINSIC_WRITE_MASK:
-      return index_value(intrinsic, index) != (1 << intrinsic->num_components) - 1;
    default:
       return true;
    }
