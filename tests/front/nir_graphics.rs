@@ -562,6 +562,20 @@ fn textures_give_the_components_that_are_read() {
     assert_eq!((t.mask, texture.dsts.len()), (0b1010, 2));
 }
 
+#[test]
+fn a_store_without_a_mask_declares_what_it_stores() {
+    let p = program(&text(
+        "VERTEX",
+        "",
+        "\tvec2 32 ssa_1 = load_const (0x00000000, 0x3f800000)\n\
+         \tintrinsic store_output (ssa_1, ssa_0) (base=0, component=2, io location=32 slots=1)\n\
+         \tvec3 32 ssa_2 = vec3 ssa_1.x, ssa_1.y, ssa_0\n\
+         \tintrinsic store_output (ssa_2, ssa_0) (base=1, io location=33 slots=1)\n\
+         \tintrinsic store_output (ssa_0, ssa_0) (base=2, component=1, io location=34 slots=1)",
+    ));
+    assert_eq!(interface(&p).outputs.iter().map(|a| a.mask).collect::<Vec<_>>(), [12, 7, 2]);
+}
+
 // ---- derefs of inputs and outputs, as state trackers leave them to the driver
 
 /// The program of code with derefs is that of code with offsets.
