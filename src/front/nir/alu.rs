@@ -267,26 +267,29 @@ static TABLE: LazyLock<Rows> = LazyLock::new(|| {
     rows
 });
 
-/// The opcodes of [`REDUCTIONS`]: their numbers of components, and what the names of those with a truth for a result begin with.
+/// Numbers of components of [`REDUCTIONS`].
 const COUNTS: [(u8, &str); 6] = [(2, "2"), (3, "3"), (4, "4"), (5, "5"), (8, "8"), (16, "16")];
+
+/// What the names of reductions to a truth begin with, and its bits.
 const TRUTHS: [(u8, &str); 4] = [(1, "b"), (8, "b8"), (16, "b16"), (32, "b32")];
+
+/// The same of reductions to this result; no bits: it has those that its signature says.
+fn prefixes(dest: &str) -> &'static [(u8, &'static str)] {
+    if dest == "b" { &TRUTHS } else { &[(0, "")] }
+}
 
 /// A reduction. Its row is made when it is first asked for: all rows at once take longer than a shader.
 fn reduction(name: &str) -> Option<&'static AluInfo> {
     type Made = [[OnceLock<AluInfo>; COUNTS.len()]; TRUTHS.len()];
     static MADE: [Made; REDUCTIONS.len()] = [const { [const { [const { OnceLock::new() }; _] }; _] }; _];
     for (&(before, after, op, dest, srcs), made) in REDUCTIONS.iter().zip(&MADE) {
-        let (prefixes, dest) = match dest {
-            "b" => (&TRUTHS[..], None),
-            _ => (&[(0, "")][..], Some(types(dest, 0)[0])),
-        };
-        for (&(bits, prefix), made) in prefixes.iter().zip(made) {
+        for (&(bits, prefix), made) in prefixes(dest).iter().zip(made) {
             let count = name
                 .strip_prefix(prefix)
                 .and_then(|n| n.strip_prefix(before))
                 .and_then(|n| n.strip_suffix(after));
             let Some(n) = count.and_then(|count| COUNTS.iter().position(|c| c.1 == count)) else { continue };
-            let dest = dest.unwrap_or(Ty { base: Base::Bool, bits, comps: 1 });
+            let dest = if bits == 0 { types(dest, 0)[0] } else { Ty { base: Base::Bool, bits, comps: 1 } };
             return Some(made[n].get_or_init(|| row(name.to_string(), op, dest, srcs, COUNTS[n].0)));
         }
     }
@@ -301,8 +304,7 @@ pub(super) fn prepare() {
 /// Every opcode's name.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let reductions = REDUCTIONS.iter().flat_map(|&(before, after, _, dest, _)| {
-        let prefixes = if dest == "b" { &TRUTHS[..] } else { &[(0, "")][..] };
-        prefixes.iter().flat_map(move |prefix| {
+        prefixes(dest).iter().flat_map(move |prefix| {
             COUNTS.iter().filter_map(move |count| reduction(&[prefix.1, before, count.1, after].concat()))
         })
     });

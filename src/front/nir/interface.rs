@@ -15,6 +15,7 @@ use crate::ir::{Attribute, Interface, InterpMode};
 use crate::options::{Domain, Spacing, StageOptions};
 use crate::stage::{Semantic, Stage};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::LazyCell;
 
 /// The stage that a text's word means, if it is one that is compiled.
 pub(super) fn stage(word: names::Stage) -> Option<Stage> {
@@ -460,17 +461,8 @@ struct Touched<'a> {
     barycentric: Option<u32>,
 }
 
-/// The components of stored values without a write mask, by the number of their definition.
-fn unmasked(f: &Function<'_>) -> FxHashMap<u32, u8> {
-    let store = |node: &Node<'_>| match node {
-        Node::Intrinsic(i) if matches!(i.info.kind, Kind::StoreIo(_)) => {
-            f.indices(i.indices).write_mask.is_none()
-        }
-        _ => false,
-    };
-    if !f.body.iter().any(|(node, _)| store(node)) {
-        return FxHashMap::default();
-    }
+/// How many components values have, by the number of their definition.
+fn sizes(f: &Function<'_>) -> FxHashMap<u32, u8> {
     let size = |node: &Node<'_>| match *node {
         Node::Const { def, .. } | Node::Undef(def) => Some((def.index, def.shape.comps)),
         ref other => match Function::dest(other) {
@@ -483,7 +475,8 @@ fn unmasked(f: &Function<'_>) -> FxHashMap<u32, u8> {
 
 /// The accesses to inputs and outputs in a function.
 fn accesses<'a>(f: &'a Function<'a>) -> impl Iterator<Item = (&'a Indices, Io, Touched<'a>)> {
-    let unmasked = unmasked(f);
+    // Asked for by stores without a write mask only, which Mesa's printer does not write.
+    let sizes = LazyCell::new(|| sizes(f));
     f.body.iter().filter_map(move |(node, _)| {
         let Node::Intrinsic(i) = node else { return None };
         let (io, store) = match i.info.kind {
@@ -497,12 +490,11 @@ fn accesses<'a>(f: &'a Function<'a>) -> impl Iterator<Item = (&'a Indices, Io, T
             // The type of a register's or a stored value is in the indices.
             _ => {
                 let ty = if store { ix.src_type } else { ix.dest_type };
-                let size = match srcs.first() {
-                    Some(Src { swizzle: None, place: Place::Ssa(index), .. }) => unmasked.get(index),
-                    _ => None,
+                let all = || match srcs.first().map(|data| data.place) {
+                    Some(Place::Ssa(index)) => sizes.get(&index).map_or(15, |&comps| (1 << comps.min(4)) - 1),
+                    _ => 15,
                 };
-                let all = size.map_or(15, |&comps| (1u16 << comps.min(4)) - 1);
-                let mask = u32::from(ix.write_mask.unwrap_or(all));
+                let mask = u32::from(ix.write_mask.unwrap_or_else(all));
                 match ty {
                     Some(ty) if ty.bits == 64 => {
                         (0..4).filter(|c| mask >> c & 1 != 0).map(|c| 3 << (2 * c)).sum()
