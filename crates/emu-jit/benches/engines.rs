@@ -25,9 +25,16 @@ fn assemble(text: &str) -> Program {
 }
 
 fn measure(bencher: Bencher<'_, '_>, engine: Choice, text: &str, blocks: u32) {
+    measure_with(bencher, engine, text, blocks, 1 << 22);
+}
+
+/// With a buffer of so many bytes.
+fn measure_with(bencher: Bencher<'_, '_>, engine: Choice, text: &str, blocks: u32, bytes: u64) {
     let program = assemble(text);
     let mut memory = Memory::new();
-    let buffer = memory.alloc(1 << 22, 16).expect("it fits");
+    let buffer = memory.alloc(bytes, 16).expect("it fits");
+    // Pages that nobody has written are all the same one.
+    memory.fill(buffer, bytes, &[0]).expect("it is there");
     let mut launch = Launch::new(&program);
     (launch.block, launch.grid) = ([256, 1, 1], [blocks, 1, 1]);
     (launch.gprs, launch.shared_bytes) = (24, 4096);
@@ -122,6 +129,46 @@ fn global_memory(b: Bencher<'_, '_>, engine: Choice) {
         ST.E [R2+0x1000], R5
         ST.E [R2+0x1400], R6",
     );
+}
+
+/// The same by two and four words a lane.
+#[divan::bench(args = ENGINES)]
+fn global_memory_wide(b: Bencher<'_, '_>, engine: Choice) {
+    looped(
+        b,
+        engine,
+        "MOV R14, c[0x0][0x0]
+        MOV R13, R3
+        ISCADD R12, R0, R14, 0x4
+        LD.E.128 R4, [R12]
+        ST.E.128 [R12+0x1000], R4
+        ISCADD R12, R0, R14, 0x3
+        LD.E.64 R4, [R12+0x800]
+        ST.E.64 [R12+0x2000], R4",
+    );
+}
+
+/// More than the host's caches hold, once: sixteen loads of words in the order of lanes.
+#[divan::bench(args = ENGINES, sample_count = 10)]
+fn large_memory(b: Bencher<'_, '_>, engine: Choice) {
+    let head = "
+        S2R R0, SR_TID.X
+        S2R R1, SR_CTAID.X
+        SHL R0, R0, 0x2
+        IMAD R0, R1, 0x4000, R0
+        MOV R2, c[0x0][0x0]
+        MOV R3, c[0x0][0x4]
+        IADD R2.CC, R2, R0
+        IADD.X R3, R3, RZ
+        MOV R5, RZ";
+    let each = "
+        LD.E R4, [R2]
+        FADD R5, R5, R4
+        IADD R2.CC, R2, 0x400
+        IADD.X R3, R3, RZ";
+    let text = format!("{head}{}\nST.E [R2+-0x400], R5\nEXIT", each.repeat(16));
+    const BYTES: u64 = 1 << 27;
+    measure_with(b, engine, &text, (BYTES >> 14) as u32, BYTES);
 }
 
 #[divan::bench(args = ENGINES)]

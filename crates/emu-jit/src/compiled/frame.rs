@@ -182,6 +182,11 @@ pub(crate) unsafe fn enter(
         panic: None,
     };
     let mut block = block;
+    // SAFETY: as above; generated code does not run yet.
+    let mut is_first = unsafe { (*cx).steps() == 0 };
+    if is_first {
+        frame.look_ahead(false);
+    }
     loop {
         // SAFETY: the caller says that the function is of this code. It reads and writes the fields of the frame by `field`, the rows
         // of registers that the code names, which the launch has (launches that lack one are interpreted), and otherwise what `Raw`
@@ -215,6 +220,7 @@ pub(crate) unsafe fn enter(
                 }
                 let (warp, until) = turns.current();
                 (frame.raw, frame.warp, frame.until) = (cx.raw(warp), warp, until);
+                frame.look_ahead(std::mem::take(&mut is_first));
             }
         }
         // SAFETY: as above.
@@ -251,11 +257,52 @@ impl<'c> Frame<'_, 'c> {
         0
     }
 
+    /// Has the host fetch what the warp whose turn begins, and the one behind it, will access if they go on where the last one was:
+    /// one core does not hide the time that memory takes as a card does. If the last one was the first of its block, also what the first
+    /// ones of the next block will access if they are as far from it as it was from the block before.
+    fn look_ahead(&mut self, was_first: bool) {
+        let mut before = 0;
+        for n in 0..self.accesses.len() {
+            // SAFETY: there are as many slots as accesses.
+            let slot = unsafe { &mut *self.raw.slots.add(n) };
+            let (last, step) = (std::mem::take(&mut slot.last), slot.step as u64);
+            // The parts of a structure are accessed one after the other, and are in the same lines.
+            if last == 0 || step > LINE || last / LINE == before {
+                continue;
+            }
+            before = last / LINE;
+            let span = step * LANES as u64;
+            let lines = |first: u64, warps| {
+                (0..warps * span).step_by(LINE as usize).map(move |n| first.wrapping_add(n))
+            };
+            lines(last + span, 2).for_each(fetch);
+            if was_first {
+                let first = std::mem::replace(&mut slot.first, last);
+                lines(last.wrapping_add(last.wrapping_sub(first)), 2).for_each(fetch);
+            }
+        }
+    }
+
     /// What has been executed may have moved something.
     fn look(&mut self) {
         // SAFETY: as in `interpret`.
         self.raw = unsafe { (*self.cx).raw(&mut *self.warp) };
     }
+}
+
+/// Bytes of a line of the host's caches, or of a part of one.
+const LINE: u64 = 64;
+
+/// Has the host fetch the line of an address into its caches, if there is memory.
+fn fetch(address: u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it is a hint, for any address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address as usize));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 /// The frame that generated code gives back.

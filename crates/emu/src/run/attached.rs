@@ -34,13 +34,21 @@ pub struct Slot {
     pub data: u64,
     /// Bytes that may be accessed if [`Cx::track`](crate::engine::Cx::track) agrees to each word.
     pub tracked: u64,
+    /// Where the host has what the first lane of a whole warp accessed last, if the engine says so and each lane's place is equally far
+    /// from the next one's.
+    pub last: u64,
+    /// How far that is.
+    pub step: i64,
+    /// The same place of the first warp of the block, for engines that compare it with the next block's.
+    pub first: u64,
     /// Which buffer those are of.
     pub(crate) buffer: usize,
 }
 
 impl Slot {
     /// Nothing is in it.
-    pub const EMPTY: Slot = Slot { base: 0, size: 0, data: 0, tracked: 0, buffer: 0 };
+    pub const EMPTY: Slot =
+        Slot { base: 0, size: 0, data: 0, tracked: 0, last: 0, step: 0, first: 0, buffer: 0 };
 
     pub(crate) fn of(buffer: &Buffer) -> Slot {
         let Buffer { base, size, origin, words, .. } = buffer;

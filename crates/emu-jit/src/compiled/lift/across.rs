@@ -130,10 +130,8 @@ impl Lift<'_, '_> {
                 return a;
             }
             let place = |&l: &usize| (l % GROUP + if l / GROUP == first { 0 } else { GROUP }) as u8;
-            let bytes: Vec<u8> =
-                lanes.iter().map(place).flat_map(|l| (0..4).map(move |i| 4 * l + i)).collect();
             let (a, b) = (self.e.bytes(a), self.e.bytes(b));
-            let all = self.e.shuffle(a, b, &bytes);
+            let all = self.e.shuffle_words(a, b, std::array::from_fn(|l| place(&lanes[l])));
             self.e.words(all)
         })
     }

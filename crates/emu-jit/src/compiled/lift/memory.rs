@@ -1,15 +1,16 @@
 //! Accesses to memory: in line if no lane can be at fault.
 //!
-//! Whole warps whose lanes access words that follow each other are the shortest way; then any lanes at any places ([`scatter`](super::scatter)).
+//! Whole warps whose lanes access one, two or four words that follow each other are the shortest way; then those whose lanes are equally
+//! far from the next ones; then any lanes at any places ([`scatter`](super::scatter)).
 //! Whatever else there is takes the call that follows: [`access`](super::super::access).
 
 use super::super::frame::field;
-use super::scatter::Request;
-use super::vector::{GROUP, GROUP_BYTES, GROUPS, PLAIN, ROW, UNALIGNED, WORDS};
+use super::scatter::{Does, Request, WINDOW};
+use super::vector::{GROUP, GROUP_BYTES, GROUPS, ROW, UNALIGNED, WORDS};
 use super::{Active, Lift};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
-use nvir_emu::engine::open::{Addr, LANES, Micro, Modifier, NULL, POOL, PSrc, Slot, Space, Src, Width};
+use cranelift_codegen::ir::{Block, InstBuilder, Type, Value, types};
+use nvir_emu::engine::open::{Addr, LANES, Modifier, NULL, POOL, PSrc, Slot, Space, Src, Width};
 use std::mem::offset_of;
 
 impl Lift<'_, '_> {
@@ -21,7 +22,7 @@ impl Lift<'_, '_> {
         let mut mask = None;
         if matches!(self.now.active, Active::All) && inst.guard == PSrc::TRUE && inst.quad == 15 {
             self.counted();
-            self.in_order(&inst.micro, slot, done);
+            self.regular(request, slot, done);
         } else {
             self.skip_if_nobody(index, done);
             self.counted();
@@ -64,48 +65,117 @@ impl Lift<'_, '_> {
             .map(|part| self.e.load(types::I64, slots, first + part))
     }
 
-    /// The access of a whole warp to words in the order of its lanes, in line; else it goes on behind.
-    fn in_order(&mut self, micro: &Micro, slot: u32, done: Block) {
-        let (space, reg, addr, is_store) = match micro {
-            Micro::Load { space, width: Width::B32, dst, addr } => (*space, *dst, addr, false),
-            Micro::Store { space, width: Width::B32, src, addr } => (*space, *src, addr, true),
-            _ => return,
-        };
-        if space == Space::Local || reg == NULL {
+    /// The access of a whole warp whose lanes are equally far from the next ones, in line; else it goes on behind.
+    fn regular(&mut self, request: &Request<'_>, slot: u32, done: Block) {
+        let nothing = matches!(request.does, Does::Load(NULL));
+        let simple = |src: Src| src.modifier == Modifier::None;
+        let Addr { base, base_hi, .. } = *request.addr;
+        let known = simple(base) && base.row < POOL && base_hi.is_none_or(simple);
+        if nothing || request.space == Space::Local || !known {
             return;
         }
+        let width = request.width;
+        let in_order = match request.does {
+            Does::Load(reg) => Some((reg, false)),
+            Does::Store(reg) if reg != NULL => Some((reg, true)),
+            _ => None,
+        };
         let otherwise = self.e.b.create_block();
-        let Some(host) = self.host_address(addr, space, slot, otherwise) else { return };
-        let row = self.e.row(reg);
-        for group in 0..GROUPS {
-            let offset = group * GROUP_BYTES as usize;
-            if is_store {
-                let v = self.e.load(WORDS, self.state.regs, row + offset);
-                self.e.b.ins().store(UNALIGNED, v, host, offset as i32);
-            } else {
-                let v = self.e.b.ins().load(WORDS, UNALIGNED, host, offset as i32);
-                self.e.store(v, self.state.regs, row + offset);
-            }
+        let (host, step) = self.host_address(request, slot, otherwise);
+        if let Some((reg, is_store)) = in_order
+            && matches!(width, Width::B32 | Width::B64 | Width::B128)
+        {
+            let apart = self.e.b.create_block();
+            let differs = self.e.b.ins().icmp_imm_s(IntCC::NotEqual, step, i64::from(width.bytes()));
+            self.e.go_on_if_not(differs, apart);
+            self.copy((reg, width), host, is_store);
+            self.accessed(None, done);
+            self.e.b.switch_to_block(apart);
         }
+        let [] = self.groups([], |this, offset, []| {
+            let lane = this.e.b.ins().ushr_imm_u(offset, 2);
+            let distance = this.e.mul(lane, step);
+            let mut hosts = [this.e.add(host, distance); GROUP];
+            for l in 1..GROUP {
+                hosts[l] = this.e.add(hosts[l - 1], step);
+            }
+            this.at_hosts(request, &hosts, 4, None, offset);
+            []
+        });
         self.accessed(None, done);
         self.e.b.switch_to_block(otherwise);
     }
 
-    /// Where the host has the words of the lanes, one behind the other; else it goes elsewhere. None: addresses of this kind are not
-    /// known here.
-    fn host_address(&mut self, addr: &Addr, space: Space, slot: u32, otherwise: Block) -> Option<Value> {
-        let simple = |src: Src| src.modifier == Modifier::None;
-        if !simple(addr.base) || addr.base.row >= POOL || addr.base_hi.is_some_and(|hi| !simple(hi)) {
-            return None;
+    /// Copies the words of all lanes, which lie in their order.
+    fn copy(&mut self, (reg, width): (u8, Width), host: Value, is_store: bool) {
+        let rows: Vec<usize> = (reg..).take(width.regs() as usize).map(|reg| self.e.row(reg)).collect();
+        if let [row] = rows[..] {
+            for offset in (0..GROUPS).map(|group| group * GROUP_BYTES as usize) {
+                self.copy_group(&[row + offset], self.state.regs, (host, offset), is_store);
+            }
+            return;
         }
+        let [] = self.groups([], |this, offset, []| {
+            let regs = this.e.add(this.state.regs, offset);
+            let offset = this.e.b.ins().imul_imm_s(offset, rows.len() as i64);
+            let host = this.e.add(host, offset);
+            this.copy_group(&rows, regs, (host, 0), is_store);
+            []
+        });
+    }
+
+    /// Copies a group's part of one, two or four rows from or to memory, where a lane's words are one behind the other.
+    fn copy_group(&mut self, rows: &[usize], regs: Value, (host, first): (Value, usize), is_store: bool) {
+        const BYTES: Type = types::I8X16;
+        let at = |n: usize| (first + n * GROUP_BYTES as usize) as i32;
+        if is_store {
+            let parts: Vec<Value> = rows.iter().map(|&row| self.e.load(BYTES, regs, row)).collect();
+            for (n, v) in self.interleaved(&parts).into_iter().enumerate() {
+                self.e.b.ins().store(UNALIGNED, v, host, at(n));
+            }
+        } else {
+            let parts: Vec<Value> =
+                (0..rows.len()).map(|n| self.e.b.ins().load(BYTES, UNALIGNED, host, at(n))).collect();
+            for (v, &row) in self.taken_apart(&parts).into_iter().zip(rows) {
+                self.e.store(v, regs, row);
+            }
+        }
+    }
+
+    /// Of vectors of lanes, one for each word: one lane's words behind the other's.
+    fn interleaved(&mut self, words: &[Value]) -> Vec<Value> {
+        let mut zip = |a, b| [[0, 4, 1, 5], [2, 6, 3, 7]].map(|of| self.e.shuffle_words(a, b, of));
+        match *words {
+            [a, b] => zip(a, b).into(),
+            [a, b, c, d] => {
+                let ([ac, ac_high], [bd, bd_high]) = (zip(a, c), zip(b, d));
+                [zip(ac, bd), zip(ac_high, bd_high)].concat()
+            }
+            _ => words.into(),
+        }
+    }
+
+    /// The opposite.
+    fn taken_apart(&mut self, lanes: &[Value]) -> Vec<Value> {
+        match *lanes {
+            [a, b] => [[0, 2, 4, 6], [1, 3, 5, 7]].map(|of| self.e.shuffle_words(a, b, of)).into(),
+            // Four rows and four columns: they change places.
+            _ => self.interleaved(lanes),
+        }
+    }
+
+    /// Where the host has what the first lane accesses, and how far from it that of each next one is; else it goes elsewhere.
+    fn host_address(&mut self, request: &Request<'_>, slot: u32, otherwise: Block) -> (Value, Value) {
+        let &Request { addr, space, width, .. } = request;
         let low_row = self.e.row(addr.base.row as u8);
-        let first_low = self.e.load(types::I32, self.state.regs, low_row);
-        let mut wrong = self.differences(low_row, first_low, 4);
+        let [first_low, second] = [0, 4].map(|lane| self.e.load(types::I32, self.state.regs, low_row + lane));
+        let step = self.e.sub(second, first_low);
+        let mut wrong = self.differences(low_row, first_low, Some(step));
         let high = addr.base_hi.map(|hi| match hi.row.checked_sub(POOL) {
             None => {
                 let row = self.e.row(hi.row as u8);
                 let first = self.e.load(types::I32, self.state.regs, row);
-                let more = self.differences(row, first, 0);
+                let more = self.differences(row, first, None);
                 wrong = self.e.or(wrong, more);
                 first
             }
@@ -113,75 +183,76 @@ impl Lift<'_, '_> {
         });
         let any = self.e.b.ins().vany_true(wrong);
         self.e.go_on_if_not(any, otherwise);
-        let bytes = 4 * LANES as i64;
-        let host = match space {
+        let step = self.e.b.ins().sextend(types::I64, step);
+        let reach = self.e.b.ins().imul_imm_s(step, LANES as i64 - 1);
+        // With a high word, the offset is added to both.
+        let low = match (space, high) {
+            (Space::Generic, Some(_)) => first_low,
+            _ => self.e.b.ins().iadd_imm_s(first_low, i64::from(addr.offset as i32)),
+        };
+        let (at, size, data) = match space {
             Space::Generic => {
-                // Without a high word all of the address is in the low one, with the offset.
-                let low = match high {
-                    Some(_) => first_low,
-                    None => self.e.b.ins().iadd_imm_s(first_low, i64::from(addr.offset as i32)),
-                };
                 let mut at = self.e.b.ins().uextend(types::I64, low);
-                // What follows in the low words would begin again at zero.
-                let last = self.e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, at, (1 << 32) - bytes);
-                self.e.go_on_if_not(last, otherwise);
+                // Low words that pass their end begin again at zero.
+                let last = self.e.add(at, reach);
+                let wraps = self.e.b.ins().ushr_imm_u(last, 32);
+                self.e.go_on_if_not(wraps, otherwise);
                 if let Some(high) = high {
                     let high = self.e.b.ins().uextend(types::I64, high);
                     let high = self.e.b.ins().ishl_imm_u(high, 32);
                     at = self.e.or(at, high);
                     at = self.e.b.ins().iadd_imm_s(at, addr.offset);
                 }
-                let unaligned = self.e.b.ins().band_imm_u(at, 3);
-                self.e.go_on_if_not(unaligned, otherwise);
+                self.e.aligned((at, step), width, otherwise);
                 let [base, size, data] = self.buffer(slot);
-                let inside = self.e.sub(at, base);
-                let beyond = self.e.icmp(IntCC::UnsignedGreaterThan, inside, size);
-                self.e.go_on_if_not(beyond, otherwise);
-                let room = self.e.sub(size, inside);
-                let short = self.e.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, room, bytes);
-                self.e.go_on_if_not(short, otherwise);
-                self.e.add(data, inside)
+                (self.e.sub(at, base), size, data)
             }
-            Space::Shared => {
-                let low = self.e.b.ins().iadd_imm_s(first_low, i64::from(addr.offset as i32));
-                let at = self.e.b.ins().band_imm_u(low, 0x00ff_ffff);
-                let unaligned = self.e.b.ins().band_imm_u(at, 3);
-                self.e.go_on_if_not(unaligned, otherwise);
+            _ => {
+                let at = self.e.b.ins().band_imm_u(low, i64::from(WINDOW));
                 let at = self.e.b.ins().uextend(types::I64, at);
-                let size = self.e.load(types::I64, self.state.frame, field::SHARED_BYTES);
-                let end = self.e.b.ins().iadd_imm_s(at, bytes);
-                let beyond = self.e.icmp(IntCC::UnsignedGreaterThan, end, size);
-                self.e.go_on_if_not(beyond, otherwise);
-                let shared = self.e.load(types::I64, self.state.frame, field::SHARED);
-                self.e.add(shared, at)
+                self.e.aligned((at, step), width, otherwise);
+                let [size, data] = [field::SHARED_BYTES, field::SHARED]
+                    .map(|of| self.e.load(types::I64, self.state.frame, of));
+                (at, size, data)
             }
-            Space::Local => return None,
         };
-        Some(host)
+        // If the first and the last lane are inside, all between them are.
+        let last = self.e.add(at, reach);
+        let last = self.e.b.ins().umax(at, last);
+        let beyond = self.e.icmp(IntCC::UnsignedGreaterThan, last, size);
+        self.e.go_on_if_not(beyond, otherwise);
+        let room = self.e.sub(size, last);
+        let short = self.e.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, room, i64::from(width.bytes()));
+        self.e.go_on_if_not(short, otherwise);
+        let host = self.e.add(data, at);
+        if space == Space::Generic {
+            let slots = self.e.load(types::I64, self.state.frame, field::SLOTS);
+            let slot = slot as usize * size_of::<Slot>();
+            self.e.store(host, slots, slot + offset_of!(Slot, last));
+            self.e.store(step, slots, slot + offset_of!(Slot, step));
+        }
+        (host, step)
     }
 
     /// Bits in which a row is not `first` in its first lane and `step` more in each of the next ones.
-    fn differences(&mut self, row: usize, first: Value, step: u32) -> Value {
-        let first = self.e.b.ins().splat(WORDS, first);
+    fn differences(&mut self, row: usize, first: Value, step: Option<Value>) -> Value {
+        let mut want = self.e.b.ins().splat(WORDS, first);
+        let next = step.map(|step| {
+            let each = self.e.b.ins().splat(WORDS, step);
+            let lanes = self.e.lanes(std::array::from_fn(|l| l as u32));
+            let distances = self.e.mul(each, lanes);
+            want = self.e.add(want, distances);
+            self.e.shl(each, GROUP.ilog2())
+        });
         let mut all = None;
         for group in 0..GROUPS {
-            let v = self.e.b.ins().load(
-                WORDS,
-                PLAIN,
-                self.state.regs,
-                (row + group * GROUP_BYTES as usize) as i32,
-            );
-            let want = match step {
-                0 => first,
-                _ => {
-                    let lanes: [u32; GROUP] = std::array::from_fn(|l| (group * GROUP + l) as u32 * step);
-                    let steps = self.e.lanes(lanes);
-                    self.e.add(first, steps)
-                }
-            };
+            if let Some(next) = next.filter(|_| group != 0) {
+                want = self.e.add(want, next);
+            }
+            let v = self.e.load(WORDS, self.state.regs, row + group * GROUP_BYTES as usize);
             let wrong = self.e.xor(v, want);
             all = Some(all.map_or(wrong, |all| self.e.or(all, wrong)));
         }
-        all.unwrap_or(first)
+        all.unwrap_or(want)
     }
 }

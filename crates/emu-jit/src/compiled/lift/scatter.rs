@@ -14,11 +14,11 @@ use nvir_emu::engine::open::{
 };
 
 /// Addresses in shared and local memory wrap at 24 bits.
-const WINDOW: u32 = 0x00ff_ffff;
+pub(super) const WINDOW: u32 = 0x00ff_ffff;
 
 /// What is done with the words of each lane, by registers from the first one on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Does {
+pub(super) enum Does {
     Load(u8),
     Store(u8),
     /// With the old value's register and the operands'.
@@ -27,10 +27,10 @@ enum Does {
 
 /// An instruction that accesses memory.
 pub(super) struct Request<'a> {
-    space: Space,
-    width: Width,
-    addr: &'a Addr,
-    does: Does,
+    pub(super) space: Space,
+    pub(super) width: Width,
+    pub(super) addr: &'a Addr,
+    pub(super) does: Does,
 }
 
 impl<'a> Request<'a> {
@@ -101,7 +101,7 @@ impl Lift<'_, '_> {
     }
 
     /// Does something for each group, which begins at a row's byte; with values that go from group to group.
-    fn groups<const N: usize>(
+    pub(super) fn groups<const N: usize>(
         &mut self,
         first: [Value; N],
         body: impl FnOnce(&mut Self, Value, [Value; N]) -> [Value; N],
@@ -264,8 +264,20 @@ impl Lift<'_, '_> {
             let place = self.e.b.ins().uextend(types::I64, place);
             self.e.add(reach.host, place)
         });
+        self.at_hosts(request, &hosts, stride, lanes, offset);
+    }
+
+    /// What a request does for the lanes of a group, at their places in the host's memory; the words of one are `stride` apart.
+    pub(super) fn at_hosts(
+        &mut self,
+        request: &Request<'_>,
+        hosts: &[Value; GROUP],
+        stride: i32,
+        lanes: Option<Value>,
+        offset: Value,
+    ) {
         match request.does {
-            Does::Load(reg) => self.load_group(request.width, reg, &hosts, stride, lanes, offset),
+            Does::Load(reg) => self.load_group(request.width, reg, hosts, stride, lanes, offset),
             Does::Store(reg) => {
                 let count = request.width.regs() as u8;
                 let values: Vec<Value> = (0..count).map(|k| self.stored(reg, k, offset)).collect();

@@ -5,7 +5,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Block, BlockArg, ConstantData, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use nvir_emu::engine::open::{LANES, LaneVec, Modifier};
+use nvir_emu::engine::open::{LANES, LaneVec, Modifier, Width};
 
 /// Lanes of a group: as many as a vector of the code generator has.
 pub(super) const GROUP: usize = 4;
@@ -66,6 +66,16 @@ impl Emitter<'_> {
         let on = self.b.create_block();
         self.branch(wrong, otherwise, on);
         self.b.switch_to_block(on);
+    }
+
+    /// Goes on here if an address of 64 bits, and those that are a multiple of `step` behind it, are aligned for accesses of this width.
+    pub(super) fn aligned(&mut self, (at, step): (Value, Value), width: Width, otherwise: Block) {
+        let align = i64::from(width.align() - 1);
+        if align != 0 {
+            let low = self.or(at, step);
+            let low = self.b.ins().band_imm_u(low, align);
+            self.go_on_if_not(low, otherwise);
+        }
     }
 
     pub(super) fn long(&mut self, v: i64) -> Value {
@@ -285,11 +295,7 @@ impl Emitter<'_> {
             self.b.ins().bitcast(types::I8X16, little_endian(), product)
         };
         let (low, high) = (half(true), half(false));
-        let mut bytes = Vec::new();
-        for lane in 0..GROUP as u8 {
-            bytes.extend((0..4).map(|i| 8 * lane + 4 + i));
-        }
-        let out = self.shuffle(low, high, &bytes);
+        let out = self.shuffle_words(low, high, [1, 3, 5, 7]);
         let mut out = self.words(out);
         // A signed operand is what it is as unsigned, less 2^32 where it is negative.
         for (signed, negative, other) in [(a_signed && !both, a, b), (b_signed && !both, b, a)] {
@@ -306,6 +312,12 @@ impl Emitter<'_> {
     pub(super) fn shuffle(&mut self, a: Value, b: Value, bytes: &[u8]) -> Value {
         let mask = self.b.func.dfg.immediates.push(ConstantData::from(bytes));
         self.b.ins().shuffle(a, b, mask)
+    }
+
+    /// Words of two vectors of bytes: from the fifth on, those of the second.
+    pub(super) fn shuffle_words(&mut self, a: Value, b: Value, words: [u8; GROUP]) -> Value {
+        let bytes: Vec<u8> = words.iter().flat_map(|w| (0..4).map(move |i| 4 * w + i)).collect();
+        self.shuffle(a, b, &bytes)
     }
 
     pub(super) fn bytes(&mut self, v: Value) -> Value {
