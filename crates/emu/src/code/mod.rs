@@ -1,5 +1,6 @@
 //! Code: decoded once to micro-ops in basic blocks, and kept by its contents.
 
+mod beginning;
 pub(crate) mod blocks;
 pub(crate) mod cache;
 pub(crate) mod compare;

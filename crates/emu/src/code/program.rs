@@ -1,5 +1,6 @@
 //! Code, decoded once and shared between launches.
 
+use super::beginning::registers_to_clear;
 use super::blocks;
 use super::decode::{Pool, decode};
 use super::micro::{Inst, Micro};
@@ -10,7 +11,8 @@ use nvir_base::Chip;
 use nvir_isa::fetch::{self, Fetched};
 use nvir_isa::{self as isa, MInst};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// Code without gaps.
 #[derive(Clone, Debug)]
@@ -40,8 +42,8 @@ pub struct Code {
     pub(crate) insts: Vec<Inst>,
     /// One for each of them.
     pub(crate) steps: Vec<Step>,
-    /// One above the highest register that any of them names.
-    pub(crate) gprs: usize,
+    /// The registers up to the highest that any of them names.
+    pub(crate) named: Range<usize>,
     /// Whether any of them is a barrier.
     pub(crate) has_barriers: bool,
     /// How many of them are in the primary segment, and its address.
@@ -49,6 +51,8 @@ pub struct Code {
     pub(crate) pool: Pool,
     /// What an engine has made of it.
     pub(crate) attached: Attached,
+    /// See [`Code::cleared`]: of the first entry that was asked for.
+    cleared: OnceLock<(u32, Vec<Range<usize>>)>,
 }
 
 /// Decoded machine code of one chip, with what is known of its source.
@@ -89,7 +93,7 @@ impl Code {
             all.push(segment);
         }
         let primary = (all.get(1).map_or(insts.len(), |s| s.first), all.first().map_or(0, |s| s.start));
-        let (steps, gprs) = (Vec::new(), insts.iter().map(Inst::gprs).max().unwrap_or(0) as usize);
+        let named = 0..insts.iter().map(Inst::gprs).max().unwrap_or(0) as usize;
         let has_barriers = insts.iter().any(|i| matches!(i.micro, Micro::Bar { .. }));
         let attached = Attached::default();
         let mut code = Code {
@@ -98,12 +102,13 @@ impl Code {
             step,
             decoded,
             insts,
-            steps,
-            gprs,
+            steps: Vec::new(),
+            named,
             has_barriers,
             primary,
             pool,
             attached,
+            cleared: OnceLock::new(),
         };
         blocks::mark_leaders(&mut code);
         code.steps = code.steps_of(&code.insts);
@@ -131,6 +136,13 @@ impl Code {
         let s = &others[others.partition_point(|s| s.start <= pc).checked_sub(1)?];
         let at = (pc - s.start).rotate_right(self.step) as usize;
         (at < (s.words.len() * 8) >> self.step).then_some(s.first + at)
+    }
+
+    /// The registers that [`registers_to_clear`] says for an entry, or, for others than the first, all that are named.
+    pub(crate) fn cleared(&self, entry: u32) -> &[Range<usize>] {
+        let clear = || self.index(entry).map(|at| registers_to_clear(self, at));
+        let (of, ranges) = self.cleared.get_or_init(|| (entry, clear().unwrap_or_default()));
+        if *of == entry { ranges } else { std::slice::from_ref(&self.named) }
     }
 
     /// The inverse of [`Code::index`].

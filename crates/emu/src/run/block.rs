@@ -72,6 +72,7 @@ impl Block {
                 conflicts: 0,
                 warp_states: vec![WarpState::Ready; count],
                 warps_left: count as u32,
+                has_barriers: l.program.code.has_barriers,
                 reductions: vec![0; count],
                 barriers: vec![Barrier::default(); BARRIERS],
                 textures: Seen::default(),
@@ -93,6 +94,7 @@ impl Block {
         }
         w.regs.fill(LaneVec::ZERO);
         let st = &mut self.st;
+        st.has_barriers = env.bound.launch.program.code.has_barriers;
         st.last_buffer = 0;
         st.slots.clear();
         st.profile = env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]);
@@ -104,9 +106,14 @@ impl Block {
     /// Makes of a block another one of the same launch, which has what [`Block::new`] would give it. Notes and the profile go on.
     pub(crate) fn restart(&mut self, env: &Env<'_>, number: u64) {
         let launch = env.bound.launch;
-        let named = launch.program.code.gprs;
+        let code = &launch.program.code;
+        let all = std::slice::from_ref(&code.named);
+        // A stage's results are what its warps leave in registers; behind a fault, a lane goes on without what it has not loaded.
+        let by_code = env.stage.is_none() && env.faults <= 1;
+        let few = if by_code { code.cleared(launch.entry) } else { all };
         for w in &mut self.warps {
-            w.restart(live(env, number, w.index), launch.entry, named);
+            let live = live(env, number, w.index);
+            w.restart(live, launch.entry, if live == Mask::MAX { few } else { all });
         }
         (self.number, self.order) = (number, Order::START);
         let st = &mut self.st;
@@ -127,9 +134,11 @@ impl Block {
         st.faults = [0; FaultKind::ALL.len()];
         st.warp_states.fill(WarpState::Ready);
         st.warps_left = st.warp_states.len() as u32;
-        st.reductions.fill(0);
-        for barrier in st.barriers.iter_mut().filter(|b| b.arrived != 0) {
-            *barrier = Barrier::default();
+        if st.has_barriers {
+            st.reductions.fill(0);
+            for barrier in st.barriers.iter_mut().filter(|b| b.arrived != 0) {
+                *barrier = Barrier::default();
+            }
         }
         if let Some(context) = env.stage {
             st.helpers = context.helpers(number);

@@ -86,6 +86,8 @@ pub(crate) struct BlockState {
     pub warp_states: Vec<WarpState>,
     /// Those that have not ended.
     pub warps_left: u32,
+    /// Whether the code has any barrier.
+    pub has_barriers: bool,
     pub reductions: Vec<u32>,
     pub barriers: Vec<Barrier>,
     pub textures: Seen,

@@ -18,6 +18,7 @@ use super::lanes::{LaneVec, Mask, lanes};
 use super::stack::{Entry, Stack, Wait};
 use crate::code::operand::PSrc;
 use crate::fault::FaultKind;
+use std::ops::Range;
 
 /// A side of a conditional branch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -187,14 +188,16 @@ impl Warp {
         lanes(if self.active != 0 { self.active } else { self.live }).next().unwrap_or(0)
     }
 
-    /// Another warp of as many registers, which begins as [`Warp::new`] makes one, if its code has not written registers from
-    /// `named` on.
-    pub(crate) fn restart(&mut self, live: Mask, entry: u32, named: usize) {
+    /// Another warp of as many registers, which begins as [`Warp::new`] makes one but for registers outside `clear`, which are as they
+    /// were.
+    pub(crate) fn restart(&mut self, live: Mask, entry: u32, clear: &[Range<usize>]) {
         (self.pc, self.at, self.active, self.live) = (entry, entry, live, live);
         self.state = State::Ready;
         self.stack.clear();
-        let named = named.min(self.regs.len());
-        self.regs[..named].fill(LaneVec::ZERO);
+        let there = self.regs.len();
+        for range in clear {
+            self.regs[range.start.min(there)..range.end.min(there)].fill(LaneVec::ZERO);
+        }
         self.preds[..7].fill(0);
         self.cc = Cc::default();
         self.local.clear();

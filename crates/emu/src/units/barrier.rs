@@ -116,7 +116,7 @@ impl Cx<'_> {
 
     /// A warp has exited: barriers for all threads no longer wait for it.
     pub fn warp_exits(&mut self) {
-        if !self.env.bound.launch.program.code.has_barriers {
+        if !self.block.has_barriers {
             return;
         }
         for id in 0..self.block.barriers.len() {

@@ -51,12 +51,21 @@ pub(crate) fn is_of_kernels(reg: u8) -> bool {
 /// Sets what S2R gives the lanes of a kernel's warp, for the numbers and sizes of threads and blocks.
 #[inline(always)]
 pub(crate) fn kernel_row(cx: &mut Cx<'_>, w: &mut Warp, mask: Mask, dst: u8, reg: u8) {
-    let row = match reg {
-        special::TID_X..=special::TID_Z => cx.env.threads.rows(w.index)[(reg - special::TID_X) as usize],
-        _ => LaneVec::splat(special_register(cx, w, reg, 0)),
-    };
     let to = &mut w.regs[dst as usize];
-    if mask == Mask::MAX { *to = row } else { to.merge(cx.block.scratch.take(mask), &row) }
+    let same;
+    let row = match reg {
+        special::TID_X..=special::TID_Z => &cx.env.threads.rows(w.index)[(reg - special::TID_X) as usize],
+        _ => {
+            let value = of_block(cx, reg);
+            if mask == Mask::MAX {
+                to.0.fill(value);
+                return;
+            }
+            same = LaneVec::splat(value);
+            &same
+        }
+    };
+    if mask == Mask::MAX { *to = *row } else { to.merge(cx.block.scratch.take(mask), row) }
 }
 
 /// What S2R gives all lanes; those that have no thread, anything.
@@ -94,11 +103,8 @@ fn special_register(cx: &Cx<'_>, w: &Warp, reg: u8, lane: usize) -> u32 {
         special::VIRTID => (w.index & 63) << 8,
         special::TID => tid[0] & 0xffff | (tid[1] & 0x3ff) << 16 | tid[2] << 26,
         special::TID_X..=special::TID_Z => tid[(reg - special::TID_X) as usize],
-        special::CTAID_X..=special::CTAID_Z => cx.block.ctaid[(reg - special::CTAID_X) as usize],
         special::NTID => bx & 0xffff | (by & 0x3ff) << 16 | bz << 26,
-        special::NTID_X..=special::NTID_Z => cx.env.shape.block[(reg - special::NTID_X) as usize],
         special::GRIDID => l.grid_id,
-        special::NCTAID_X..=special::NCTAID_Z => cx.env.shape.grid[(reg - special::NCTAID_X) as usize],
         special::SWINLO => l.shared_window,
         special::SMEMSZ => cx.env.shape.shared_bytes,
         special::LWINLO => l.local_window,
@@ -108,6 +114,17 @@ fn special_register(cx: &Cx<'_>, w: &Warp, reg: u8, lane: usize) -> u32 {
         special::LEMASK => one | (one - 1),
         special::GTMASK => !(one | (one - 1)),
         special::GEMASK => !(one - 1),
+        _ => of_block(cx, reg),
+    }
+}
+
+/// What is the same in all threads of a block: its numbers, and the sizes of blocks and of the grid. 0 for other registers.
+#[inline]
+fn of_block(cx: &Cx<'_>, reg: u8) -> u32 {
+    match reg {
+        special::CTAID_X..=special::CTAID_Z => cx.block.ctaid[(reg - special::CTAID_X) as usize],
+        special::NTID_X..=special::NTID_Z => cx.env.shape.block[(reg - special::NTID_X) as usize],
+        special::NCTAID_X..=special::NCTAID_Z => cx.env.shape.grid[(reg - special::NCTAID_X) as usize],
         _ => 0,
     }
 }

@@ -167,28 +167,12 @@ impl Lift<'_, '_> {
     /// Where the host has what the first lane accesses, and how far from it that of each next one is; else it goes elsewhere.
     fn host_address(&mut self, request: &Request<'_>, slot: u32, otherwise: Block) -> (Value, Value) {
         let &Request { addr, space, width, .. } = request;
-        let low_row = self.e.row(addr.base.row as u8);
-        let [first_low, second] = [0, 4].map(|lane| self.e.load(types::I32, self.state.regs, low_row + lane));
-        let step = self.e.sub(second, first_low);
-        let mut wrong = self.differences(low_row, first_low, Some(step));
-        let high = addr.base_hi.map(|hi| match hi.row.checked_sub(POOL) {
-            None => {
-                let row = self.e.row(hi.row as u8);
-                let first = self.e.load(types::I32, self.state.regs, row);
-                let more = self.differences(row, first, None);
-                wrong = self.e.or(wrong, more);
-                first
-            }
-            Some(row) => self.e.load(types::I32, self.state.pool, usize::from(row) * ROW),
-        });
-        let any = self.e.b.ins().vany_true(wrong);
-        self.e.go_on_if_not(any, otherwise);
-        let step = self.e.b.ins().sextend(types::I64, step);
-        let reach = self.e.b.ins().imul_imm_s(step, LANES as i64 - 1);
+        let Pattern { wrong, low: first, high, step, reach, .. } = self.pattern(addr);
+        self.e.go_on_if_not(wrong, otherwise);
         // With a high word, the offset is added to both.
         let low = match (space, high) {
-            (Space::Generic, Some(_)) => first_low,
-            _ => self.e.b.ins().iadd_imm_s(first_low, i64::from(addr.offset as i32)),
+            (Space::Generic, Some(_)) => first,
+            _ => self.e.b.ins().iadd_imm_s(first, i64::from(addr.offset as i32)),
         };
         let (at, size, data) = match space {
             Space::Generic => {
@@ -234,6 +218,45 @@ impl Lift<'_, '_> {
         (host, step)
     }
 
+    /// How the lanes' addresses follow each other in registers: what has been found out of the same ones just before, or anew.
+    fn pattern(&mut self, addr: &Addr) -> Pattern {
+        let of = (addr.base.row, addr.base_hi.map(|hi| hi.row));
+        if let Some(known) = self.pattern.filter(|known| known.of == of) {
+            return known;
+        }
+        let row = self.e.row(addr.base.row as u8);
+        let [low, second] = [0, 4].map(|lane| self.e.load(types::I32, self.state.regs, row + lane));
+        let step = self.e.sub(second, low);
+        let mut wrong = self.differences(row, low, Some(step));
+        let high = addr.base_hi.map(|hi| match hi.row.checked_sub(POOL) {
+            None => {
+                let row = self.e.row(hi.row as u8);
+                let first = self.e.load(types::I32, self.state.regs, row);
+                let more = self.differences(row, first, None);
+                wrong = self.e.or(wrong, more);
+                first
+            }
+            Some(row) => self.e.load(types::I32, self.state.pool, usize::from(row) * ROW),
+        });
+        let wrong = self.e.b.ins().vany_true(wrong);
+        let step = self.e.b.ins().sextend(types::I64, step);
+        let reach = self.e.b.ins().imul_imm_s(step, LANES as i64 - 1);
+        let found = Pattern { of, wrong, low, high, step, reach };
+        self.pattern = Some(found);
+        found
+    }
+
+    /// An instruction has written its registers: what was known of them no longer holds.
+    pub(super) fn written(&mut self, index: usize) {
+        let is_written = |row: u16| {
+            let writes = |&(first, count): &(u8, u8)| {
+                (u16::from(first)..u16::from(first) + u16::from(count)).contains(&row)
+            };
+            self.insts[index].writes.iter().any(writes)
+        };
+        self.pattern = self.pattern.filter(|p| !is_written(p.of.0) && !p.of.1.is_some_and(is_written));
+    }
+
     /// Bits in which a row is not `first` in its first lane and `step` more in each of the next ones.
     fn differences(&mut self, row: usize, first: Value, step: Option<Value>) -> Value {
         let mut want = self.e.b.ins().splat(WORDS, first);
@@ -255,4 +278,19 @@ impl Lift<'_, '_> {
         }
         all.unwrap_or(want)
     }
+}
+
+/// How the addresses of a whole warp's lanes follow each other.
+#[derive(Clone, Copy)]
+pub(super) struct Pattern {
+    /// The rows of their low and high words.
+    of: (u16, Option<u16>),
+    /// Whether they are not equally far from the next ones, or differ in high words.
+    wrong: Value,
+    /// The first lane's words.
+    low: Value,
+    high: Option<Value>,
+    /// How far the next lane's address is, and the last one's: in 64 bits.
+    step: Value,
+    reach: Value,
 }

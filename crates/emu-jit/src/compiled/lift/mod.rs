@@ -30,6 +30,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, SigRef, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use flow::Ways;
 use group::mask_offset;
+use memory::Pattern;
 use nvir_emu::engine::Code;
 use nvir_emu::engine::open::{self, Inst, Micro, PSrc, Row};
 use pure::is_compiled;
@@ -120,6 +121,7 @@ pub(crate) fn compile(code: &Code, roots: &[usize], of: Threads, keep: Keep) -> 
         heads,
         ways,
         now: Now { steps, threads, active: Active::All, more: 0, whole: 0 },
+        pattern: None,
     };
     lift.ways();
     for block in 0..blocks.count() {
@@ -217,6 +219,8 @@ struct Lift<'f, 'c> {
     heads: Vec<Head>,
     ways: Ways,
     now: Now,
+    /// What code of this form of the block has found out last of addresses in registers.
+    pattern: Option<Pattern>,
 }
 
 impl<'c> Lift<'_, 'c> {
@@ -265,6 +269,7 @@ impl<'c> Lift<'_, 'c> {
             Keep::All => vec![Set::ALL; instructions.len()],
         };
         let mut at = 0;
+        self.pattern = None;
         while at < instructions.len() {
             let compiled = |&i: &usize| is_in_run(self.code, self.inst(i), self.of);
             let count = instructions[at..].iter().take_while(|i| compiled(i)).count();
@@ -276,6 +281,7 @@ impl<'c> Lift<'_, 'c> {
             }
             if count > 0 {
                 self.run(&instructions[at..at + count], &live[at + count - 1]);
+                instructions[at..at + count].iter().for_each(|&i| self.written(i));
                 at += count;
                 continue;
             }
@@ -287,6 +293,7 @@ impl<'c> Lift<'_, 'c> {
                 None if self.code.row(index) != Row::Never => self.row(index),
                 None => self.call(index),
             }
+            self.written(index);
             at += 1;
         }
         self.fall_through(block);
