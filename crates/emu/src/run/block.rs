@@ -113,6 +113,11 @@ impl Block {
         let few = if by_code { code.cleared(launch.entry) } else { all };
         for w in &mut self.warps {
             let live = live(env, number, w.index);
+            if cfg!(debug_assertions) {
+                // Where the code does read one that is not cleared, it shall show.
+                let there = w.regs.len();
+                w.regs[..code.named.end.min(there)].fill(LaneVec::splat(0xdead_beef));
+            }
             w.restart(live, launch.entry, if live == Mask::MAX { few } else { all });
         }
         (self.number, self.order) = (number, Order::START);
