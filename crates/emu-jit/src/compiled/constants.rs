@@ -4,7 +4,7 @@
 //! shifts vectors by distances that it knows, and calls kernels for others.
 
 use nvir_emu::engine::Code;
-use nvir_emu::engine::open::{Inst, LaneOp, Micro, Modifier, NULL, POOL, PSrc, Src, Uniform};
+use nvir_emu::engine::open::{Inst, LaneOp, Micro, Modifier, NULL, POOL, Src, Uniform};
 use std::collections::BTreeMap;
 
 /// The instructions of code, in which lane operations read an immediate instead of a register that an instruction before them, in the
@@ -36,7 +36,7 @@ pub(crate) fn folded(code: &Code) -> Vec<Inst> {
 /// The register that an instruction sets to an immediate in all lanes that run.
 fn set(code: &Code, inst: &Inst) -> Option<(u8, Src)> {
     let Micro::Lane { op, dst, src: [from, ..] } = &inst.micro else { return None };
-    let everywhere = inst.guard == PSrc::TRUE && inst.quad == 15 && !inst.sync;
+    let everywhere = inst.is_for_all() && !inst.sync;
     let immediate = || {
         let uniform = code.uniforms().get(usize::from(from.row.checked_sub(POOL)?))?;
         matches!(uniform, Uniform::Imm(_)).then_some(*from)

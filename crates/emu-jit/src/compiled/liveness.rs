@@ -7,7 +7,7 @@
 use super::blocks::Blocks;
 use crate::Threads;
 use nvir_emu::engine::Code;
-use nvir_emu::engine::open::{CarryIn, Class, Cmp, Flow, Inst, Micro, PSrc};
+use nvir_emu::engine::open::{CarryIn, Class, Cmp, Flow, Inst, Micro};
 
 /// Predicates P0 to P6, then zero, sign, carry, overflow.
 pub(crate) const MASKS: usize = 11;
@@ -88,7 +88,7 @@ pub(crate) fn masks_written(inst: &Inst) -> u16 {
 
 /// What an instruction surely writes in every lane that executes it.
 fn kills(inst: &Inst, of: Threads) -> (bool, u16) {
-    let all = inst.guard == PSrc::TRUE && inst.quad == 15;
+    let all = inst.is_for_all();
     let class = inst.micro.class();
     let plain = match inst.micro {
         Micro::R2p { .. } => false,

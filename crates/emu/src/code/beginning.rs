@@ -4,12 +4,8 @@
 //! branches: these need not be cleared.
 
 use super::micro::{Class, Flow, Inst, Micro};
-use super::operand::PSrc;
 use super::program::Code;
 use std::ops::Range;
-
-/// A test of the condition code that all lanes pass.
-const ALWAYS: u8 = 15;
 
 /// The registers that must be zero where a warp with all its lanes begins with this instruction, if a fault ends its launch and nobody
 /// looks at registers but the code: what it does is then what it would do with zeros in all of them.
@@ -36,17 +32,10 @@ fn goes_to_the_end(code: &Code, entry: usize, written: &mut [bool], read: &mut [
     let lanes_talk = code.insts.iter().any(looks_at_other_lanes);
     let mut at = entry;
     while let Some(inst) = code.insts.get(at) {
-        let by_all = inst.guard == PSrc::TRUE && inst.quad == 15;
         match inst.micro {
             _ if inst.sync => return false,
-            Micro::Flow(Flow::Exit(cc)) => {
-                if by_all && cc == ALWAYS {
-                    return true;
-                }
-                if lanes_talk {
-                    return false;
-                }
-            }
+            Micro::Flow(Flow::Exit(_)) if inst.never_falls_through() => return true,
+            Micro::Flow(Flow::Exit(_)) if !lanes_talk => {}
             Micro::Load { .. } | Micro::Store { .. } | Micro::LoadConst { .. } => {}
             _ if matches!(inst.micro.class(), Class::Pure | Class::CrossLane) => {}
             _ => return false,
@@ -54,7 +43,7 @@ fn goes_to_the_end(code: &Code, entry: usize, written: &mut [bool], read: &mut [
         for reg in registers(&inst.reads) {
             read[reg] |= !written[reg];
         }
-        if by_all {
+        if inst.is_for_all() {
             registers(&inst.writes).for_each(|reg| written[reg] = true);
         }
         at = code.next(at);

@@ -394,6 +394,11 @@ impl Inst {
         self.sync || self.micro.class() == Class::Control
     }
 
+    /// Whether all lanes that run execute it.
+    pub fn is_for_all(&self) -> bool {
+        self.guard == PSrc::TRUE && self.quad == 15
+    }
+
     /// Whether no lane goes on with the next instruction.
     pub fn never_falls_through(&self) -> bool {
         const ALWAYS: u8 = 15;

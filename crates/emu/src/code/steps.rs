@@ -110,7 +110,7 @@ pub(super) fn steps(
             },
             guard: inst.guard,
             quad: inst.quad,
-            whole: inst.guard == PSrc::TRUE && inst.quad == 15,
+            whole: inst.is_for_all(),
             bytes: inst.bytes,
             count: u8::from(!matches!(inst.micro, Micro::Sched)),
             leader: inst.leader,

@@ -57,6 +57,7 @@ pub(crate) fn kernel_row(cx: &mut Cx<'_>, w: &mut Warp, mask: Mask, dst: u8, reg
         special::TID_X..=special::TID_Z => &cx.env.threads.rows(w.index)[(reg - special::TID_X) as usize],
         _ => {
             let value = of_block(cx, reg);
+            // A row that is made first is copied: 2 % of a short kernel.
             if mask == Mask::MAX {
                 to.0.fill(value);
                 return;

@@ -89,7 +89,7 @@ impl Lift<'_, '_> {
             return;
         }
         let row = self.e.row(dst);
-        let whole = matches!(self.now.active, Active::All) && inst.guard == PSrc::TRUE && inst.quad == 15;
+        let whole = matches!(self.now.active, Active::All) && inst.is_for_all();
         for (group, value) in rows.into_iter().enumerate() {
             let at = row + group * GROUP_BYTES as usize;
             let mut value = value;

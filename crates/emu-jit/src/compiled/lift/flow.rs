@@ -69,7 +69,7 @@ pub(super) fn is_usual(inst: &Inst, of: Threads) -> bool {
 }
 
 fn way(inst: &Inst, of: Threads) -> Option<Way> {
-    let whole = inst.guard == PSrc::TRUE && inst.quad == 15;
+    let whole = inst.is_for_all();
     let flow = match inst.micro {
         Micro::Nop if inst.sync => return Some(Way::Wait(Wait::Ssy)),
         Micro::Flow(flow) if !inst.sync => flow,
@@ -99,7 +99,7 @@ fn plain_barrier(code: &Code, inst: &Inst) -> Option<u32> {
     else {
         return None;
     };
-    let whole = inst.guard == PSrc::TRUE && inst.quad == 15 && !inst.sync && pdst == PSrc::TRUE.num;
+    let whole = inst.is_for_all() && !inst.sync && pdst == PSrc::TRUE.num;
     Group::known(code, id).filter(|&id| whole && id < 16)
 }
 
@@ -317,7 +317,7 @@ impl Lift<'_, '_> {
             Way::Push(..) | Way::Wait(_) | Way::Exit => Some(block),
         };
         let Some(target) = target else { return self.control_by_interpreter(block, index) };
-        let whole = inst.guard == PSrc::TRUE && inst.quad == 15;
+        let whole = inst.is_for_all();
         let active = match self.now.active {
             Active::All => self.e.int(u32::MAX),
             Active::Mask(active, _) => active,

@@ -10,7 +10,7 @@ use super::vector::{GROUP, GROUP_BYTES, GROUPS, ROW, UNALIGNED, WORDS};
 use super::{Active, Lift};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Type, Value, types};
-use nvir_emu::engine::open::{Addr, LANES, Modifier, NULL, POOL, PSrc, Slot, Space, Src, Width};
+use nvir_emu::engine::open::{Addr, LANES, Modifier, NULL, POOL, Slot, Space, Src, Width};
 use std::mem::offset_of;
 
 impl Lift<'_, '_> {
@@ -20,7 +20,7 @@ impl Lift<'_, '_> {
         let slot = self.slot(index);
         let done = self.meeting();
         let mut mask = None;
-        if matches!(self.now.active, Active::All) && inst.guard == PSrc::TRUE && inst.quad == 15 {
+        if matches!(self.now.active, Active::All) && inst.is_for_all() {
             self.counted();
             self.regular(request, slot, done);
         } else {

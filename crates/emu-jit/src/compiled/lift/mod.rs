@@ -425,7 +425,7 @@ impl<'c> Lift<'_, 'c> {
     /// An instruction with a guard that no lane executes is only counted.
     fn skip_if_nobody(&mut self, index: usize, behind: Block) {
         let inst = self.inst(index);
-        if inst.guard == PSrc::TRUE && inst.quad == 15 || matches!(inst.micro, Micro::Illegal(_)) {
+        if inst.is_for_all() || matches!(inst.micro, Micro::Illegal(_)) {
             return;
         }
         let some = self.e.b.create_block();
