@@ -162,6 +162,11 @@ impl OpenLoops {
         }
     }
 
+    /// Whether the block is in a loop.
+    pub(crate) fn any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Whether an edge to a block leaves the innermost loop or its round: a break, a continue, or
     /// the way round.
     pub(crate) fn left_by(&self, to: BlockId) -> bool {

@@ -18,7 +18,7 @@
 //! subnormal numbers, an infinite estimate, results that are subnormal, infinite or NaN. Programs with many of these
 //! operations, and stages of a draw, which are short, call the routine.
 
-use super::blocks;
+use super::blocks::{self, Detour};
 use super::f64::{Pair, finish, fma, minus, op2, operand};
 use super::library::{Library, Routine, words};
 use crate::ir::build::Builder;
@@ -52,27 +52,11 @@ pub(super) fn run(f: &mut Function, library: &mut Library) {
                 continue;
             }
             let inst = f.insts[i].clone();
-            let end = f.blocks[block].body.len();
-            let join = blocks::split(f, block, end);
-            let slow = f.detached_block();
+            let Detour { from, rare, join } = blocks::detour(f, &mut layout, block);
             let r = [0, 1].map(|_| f.add_block_param(join, Class::Gpr));
-            f.blocks[block].merge = match f.blocks[block].merge {
-                Merge::None => Merge::If { join },
-                // A loop's header does nothing else than to begin it.
-                merge => {
-                    let body = f.detached_block();
-                    f.blocks[body].body = std::mem::take(&mut f.blocks[block].body);
-                    f.blocks[body].merge = Merge::If { join };
-                    f.blocks[block].term = Term::Jump(Edge::to(body));
-                    layout.push(body);
-                    block = body;
-                    merge
-                }
-            };
-            layout.extend([slow, join]);
-            let mut b = Builder::new(f, block);
+            let mut b = Builder::new(f, from);
             b.loc = inst.loc;
-            in_line(&mut b, &inst, library, slow, join);
+            in_line(&mut b, &inst, library, rare, join);
             let mut b = Builder::new(f, join);
             b.loc = inst.loc;
             finish(&mut b, &inst, r);

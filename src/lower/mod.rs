@@ -212,7 +212,7 @@ fn lower(
                 }
                 Step::Sysval => sysval::run(f, abi, block_size, options.work_dim),
                 Step::Textures => textures::run(f, chip, abi, fragment),
-                Step::Surfaces => surfaces::run(f, chip, abi, &mut library),
+                Step::Surfaces => surfaces::run(f, chip, abi, &mut library, options.opt_level.may_lengthen()),
                 Step::Split => split::run(f),
                 Step::Atomics => atomics::run(f, chip),
                 Step::IntDiv => int_div::run(f, &mut library),

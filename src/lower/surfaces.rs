@@ -9,16 +9,28 @@
 //!   the format, SULEA gives an address. Slices of three-dimensional images are tiled by hand onto
 //!   two dimensions.
 //!
+//! An image of two dimensions may be a slice of one with three. Where that is rarely accessed, the
+//! code is that for two, and what slices need stands behind a branch:
+//!
+//! ```text
+//! sust.p u32 # image 0 2d [%r0 %r1] ...  ->   (offset, address and predicate in two dimensions)
+//!                                             set.eq pred u32 %p9 c7[0x4bc] 0x0
+//!                                             if %p9 b2(%r6 %r7 %p8) b1 join b2
+//!                                         b1: (the same with the slice)
+//!                                             jump b2(%r12 %r13 %p14)
+//!                                         b2(%r15 %r16 %p17): sust ...
+//! ```
+//!
 //! What is loaded raw is taken apart by the declared format; without one, on Kepler, by the image's
 //! at run time ([`super::texels`]). Atomics go to global memory. The words that describe an image
 //! stand in the driver's constant buffer ([`nvir_hw::surface`]).
 
+use super::blocks::{self, Detour};
 use super::library::{Library, Routine};
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::format::{Format, Kind, Layout};
 use crate::ir::build::Builder;
-use crate::ir::expand::expand;
 use crate::ir::madsp::{self, Part};
 use crate::ir::*;
 
@@ -43,16 +55,53 @@ mod info {
     }
 }
 
-/// Takes the image instructions of a function apart.
-pub fn run(f: &mut Function, chip: Chip, abi: &Abi, library: &mut Library) -> bool {
-    let cx = Cx { chip, abi };
-    let abstract_form = |i: &Inst| i.surf().is_some() && i.srcs.is_empty();
-    expand(f, abstract_form, |b, i| i.surf().is_some_and(|surf| cx.lower(b, i, surf, library)))
+/// Takes the image instructions of a function apart. `lengthen`: code may become longer to be faster.
+pub fn run(f: &mut Function, chip: Chip, abi: &Abi, library: &mut Library, lengthen: bool) -> bool {
+    let alone = if lengthen { accessed_once(f) } else { Vec::new() };
+    let (mut changed, mut loops) = (false, OpenLoops::default());
+    let mut layout = Vec::with_capacity(f.layout.len() + 2 * alone.len());
+    for mut block in std::mem::take(&mut f.layout) {
+        layout.push(block);
+        loops.enter(block, f.blocks[block].merge);
+        for id in std::mem::take(&mut f.blocks[block].body) {
+            let i = &f.insts[id];
+            let Some(surf) = i.surf().filter(|_| i.srcs.is_empty()) else {
+                f.blocks[block].body.push(id);
+                continue;
+            };
+            let apart = i.op != Op::Suq && !loops.any() && may_be_slice(surf) && alone.contains(&surf.image);
+            let (inst, surf) = (i.clone(), surf.clone());
+            let detour = apart.then(|| blocks::detour(f, &mut layout, block));
+            let mut b = Builder::new(f, detour.as_ref().map_or(block, |d| d.from));
+            b.loc = inst.loc;
+            Cx { chip, abi, detour }.lower(&mut b, &inst, &surf, library);
+            block = b.block;
+            changed = true;
+        }
+    }
+    f.layout = layout;
+    changed
+}
+
+/// Whether an access may be to a slice of three dimensions, of an image that all lanes agree about.
+fn may_be_slice(s: &Surf) -> bool {
+    s.dim == Dim::D2 && !s.array && s.index.is_none() && s.handle.is_none() && !in_bytes(s)
+}
+
+/// The images that have one access in the function. What several need for slices is computed once, and a branch at
+/// each would keep their loads apart.
+fn accessed_once(f: &Function) -> Vec<u16> {
+    let accesses = f.insts_in_order().map(|(_, i)| &f.insts[i]).filter(|i| i.op != Op::Suq);
+    let mut images: Vec<u16> = accesses.filter_map(|i| i.surf()).map(|s| s.image).collect();
+    images.sort_unstable();
+    images.chunk_by(|a, b| a == b).filter(|same| same.len() == 1).map(|same| same[0]).collect()
 }
 
 struct Cx<'a> {
     chip: Chip,
     abi: &'a Abi,
+    /// Where slices are addressed, if apart.
+    detour: Option<Detour>,
 }
 
 /// Coordinates as the hardware counts them: samples are texels of a larger image.
@@ -70,17 +119,15 @@ struct Target {
 }
 
 impl Cx<'_> {
-    fn lower(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, library: &mut Library) -> bool {
+    fn lower(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, library: &mut Library) {
         match i.op {
             Op::Suq => self.size(b, i, s),
             Op::Suld | Op::Sust if in_bytes(s) => self.words(b, i, s),
             Op::Suld if s.format.is_none() && self.chip != Chip::Gf100 => self.unknown(b, i, s, library),
             Op::Suld => self.load(b, i, s),
             Op::Sust => self.store(b, s),
-            Op::Sured => self.atomic(b, i, s),
-            _ => return false,
+            _ => self.atomic(b, i, s),
         }
-        true
     }
 
     /// A word of the image's description.
@@ -202,10 +249,29 @@ impl Cx<'_> {
             let outside = self.beyond(b, s, &at, unbound, raw);
             return Target { srcs: self.slot(b, s, at, raw), outside };
         }
-        let (address, outside) = self.address(b, s, &at);
+        let [low, high, outside] = self.address(b, s, &at);
         let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
         let format = if raw { Src::imm(0) } else { self.info(b, s, info::FORMAT).into() };
-        Target { srcs: vec![address.into(), format], outside }
+        Target { srcs: vec![[low, high].into(), format], outside }
+    }
+
+    /// Leaves the block where a slice of three dimensions is bound, not a `plain` image. What an access needs there is
+    /// made by `slice`; goes on with that or with what two dimensions need.
+    fn in_slices<const N: usize>(
+        b: &mut Builder<'_>,
+        detour: &Detour,
+        plain: ValueId,
+        in_plane: [ValueId; N],
+        slice: impl FnOnce(&mut Builder<'_>) -> [ValueId; N],
+    ) -> [ValueId; N] {
+        let edge = |args: [ValueId; N]| Edge { to: detour.join, args: args.to_vec() };
+        let (then, els) = (edge(in_plane), Edge::to(detour.rare));
+        b.terminate(Term::Branch { cond: plain, not: false, then, els });
+        b.block = detour.rare;
+        let there = slice(b);
+        b.terminate(Term::Jump(edge(there)));
+        b.block = detour.join;
+        in_plane.map(|v| b.func.add_block_param(detour.join, b.func.values[v].class))
     }
 
     // ---- Kepler
@@ -217,16 +283,21 @@ impl Cx<'_> {
         (dst, out)
     }
 
-    /// How many blocks (row by row: texels) the image is high, in the low half, for the packed
-    /// slice `z`: one more than the clamped largest coordinate. In a block that is not of the first
-    /// ones `z` is larger than any coordinate: its bits from 27 on have the depth of a block, which
-    /// is more than one wherever there are several slices, or the mark of rows. In the first ones
-    /// the height does not count.
-    fn height(&self, b: &mut Builder<'_>, s: &Surf, z: ValueId) -> ValueId {
+    /// The last block (row by row: texel) of the image's height, in the low half, for the packed slice
+    /// `z`: the clamped largest coordinate. In a block that is not of the first ones `z` is larger than
+    /// any coordinate: its bits from 27 on have the depth of a block, which is more than one wherever
+    /// there are several slices, or the mark of rows. In the first ones the height does not count.
+    fn lowest(&self, b: &mut Builder<'_>, s: &Surf, z: ValueId) -> ValueId {
         let word = self.info(b, s, info::dim(1));
         let aux = Aux::Suclamp { mode: DESCRIBED, two_d: false, signed: false, imm: 0 };
-        let (last, _) = self.clamp(b, z, word, aux);
-        b.add(Type::U32, last, 1)
+        self.clamp(b, z, word, aux).0
+    }
+
+    /// The packed slice of a three-dimensional image that may be bound.
+    fn bound_slice(&self, b: &mut Builder<'_>, s: &Surf) -> ValueId {
+        let z = self.info_part(b, s, info::LAYER + 2, Type::U16);
+        let word = self.info(b, s, info::dim(2));
+        self.clamp(b, z, word, COORDINATE).0
     }
 
     /// From row to row, in the units of the first coordinate.
@@ -245,12 +316,12 @@ impl Cx<'_> {
         b.sel(linear, bytes, pitch)
     }
 
-    fn madsp(b: &mut Builder<'_>, parts: u16, x: Src, y: Src, z: Src) -> ValueId {
+    fn madsp(b: &mut Builder<'_>, parts: u16, [x, y, z]: [ValueId; 3]) -> ValueId {
         b.value(Inst::new(Op::Madsp, Type::U32).src(x).src(y).src(z).with_aux(Aux::Madsp(parts)))
     }
 
-    /// Low byte and the rest of the address as a pair, and whether it is outside.
-    fn address(&self, b: &mut Builder<'_>, s: &Surf, at: &Coordinates) -> ([ValueId; 2], ValueId) {
+    /// Low byte and the rest of the address, and whether it is outside.
+    fn address(&self, b: &mut Builder<'_>, s: &Surf, at: &Coordinates) -> [ValueId; 3] {
         if s.dim == Dim::Buffer {
             let mut size = self.info(b, s, info::SIZE);
             let mut bytes = at.coords[0];
@@ -267,9 +338,8 @@ impl Cx<'_> {
             let low = b.op2(Op::And, Type::U32, bytes, 0xff);
             let rest = b.op2(Op::Shr, Type::U32, bytes, 8);
             let base = self.info(b, s, info::ADDRESS);
-            return ([low, b.add(Type::U32, base, rest)], out);
+            return [low, b.add(Type::U32, base, rest), out];
         }
-        let zero = Src::imm(0);
         let mut packed: Vec<ValueId> = Vec::new();
         for (axis, &v) in at.coords.iter().enumerate().take(at.dims) {
             let bytes = axis == 0 && in_bytes(s);
@@ -280,46 +350,77 @@ impl Cx<'_> {
             let word = self.info(b, s, info::dim(2));
             self.clamp(b, at.coords[at.dims], word, LAYER)
         });
-        if at.dims == 2 && !at.layered {
-            // A slice of a three-dimensional image may be bound.
-            let z = self.info_part(b, s, info::LAYER + 2, Type::U16);
-            let word = self.info(b, s, info::dim(2));
-            packed.push(self.clamp(b, z, word, COORDINATE).0);
+        if s.dim == Dim::D2 && !at.layered && self.detour.is_none() {
+            packed.push(self.bound_slice(b, s));
         }
-        let x = packed[0];
-        let (offset, fm, three_d) = match packed[1..] {
-            [] => {
+        let [low, high, outside] = match packed[..] {
+            [x, y, z, ..] => {
+                let last = self.lowest(b, s, z);
+                let height = b.add(Type::U32, last, 1);
+                let rows = Self::madsp(b, H0_H0_H0, [height, z, y]);
+                let pitch = self.pitch(b, s);
+                let offset = Self::madsp(b, H0_H0_H0, [rows, pitch, x]);
+                self.in_block(b, s, offset, [x, y, z])
+            }
+            [x, y] => {
+                let pitch = self.pitch(b, s);
+                let offset = Self::madsp(b, H0_H0_H0, [y, pitch, x]);
+                let in_plane = self.combine(b, s, offset, [x.into(), y.into(), offset.into()], false);
+                match &self.detour {
+                    None => in_plane,
+                    Some(detour) => {
+                        let word = self.info(b, s, info::LAYER);
+                        let plain = b.setp(Cond::Eq, Type::U32, word, 0);
+                        Self::in_slices(b, detour, plain, in_plane, |b| {
+                            let z = self.bound_slice(b, s);
+                            let last = self.lowest(b, s, z);
+                            let rows = Self::madsp(b, H0_H0_H0, [last, z, z]);
+                            let offset = Self::madsp(b, H0_H0_U32, [rows, pitch, offset]);
+                            self.in_block(b, s, offset, [x, y, z])
+                        })
+                    }
+                }
+            }
+            _ => {
+                let x = packed[0];
                 let offset = b.op2(Op::And, Type::U32, x, 0xffff);
-                (offset, [x.into(), zero, offset.into()], false)
-            }
-            [y, ..] if at.layered => {
-                let pitch = self.pitch(b, s);
-                let offset = Self::madsp(b, H0_H0_H0, y.into(), pitch.into(), x.into());
-                (offset, [x.into(), y.into(), offset.into()], false)
-            }
-            [y, ref z @ ..] => {
-                let z = z.first().copied().unwrap_or(x);
-                let height = self.height(b, s, z);
-                let rows = Self::madsp(b, H0_H0_H0, height.into(), z.into(), y.into());
-                let pitch = self.pitch(b, s);
-                let offset = Self::madsp(b, H0_H0_H0, rows.into(), pitch.into(), x.into());
-                // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither
-                // minds the other.
-                let z = b.op3(Op::Prmt, Type::U32, offset, 0x7650, z);
-                (offset, [x.into(), y.into(), z.into()], true)
+                self.combine(b, s, offset, [x.into(), Src::imm(0), offset.into()], false)
             }
         };
-        let (low, mut outside) = (b.gpr(), b.pred());
-        let subfm = Inst::new(Op::Subfm, Type::U32).src(fm[0]).src(fm[1]).src(fm[2]);
+        let Some((layer, out)) = layer else { return [low, high, outside] };
+        let stride = self.info(b, s, info::ARRAY);
+        let high = Self::madsp(b, U32_U24_U32, [stride, layer, high]);
+        [low, high, b.op2(Op::Or, Type::Pred, outside, out)]
+    }
+
+    /// [`Cx::combine`] in three dimensions.
+    fn in_block(
+        &self,
+        b: &mut Builder<'_>,
+        s: &Surf,
+        offset: ValueId,
+        [x, y, z]: [ValueId; 3],
+    ) -> [ValueId; 3] {
+        // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither minds the other.
+        let z = b.op3(Op::Prmt, Type::U32, offset, 0x7650, z);
+        self.combine(b, s, offset, [x.into(), y.into(), z.into()], true)
+    }
+
+    /// Low byte and the rest of the address, and whether it is outside, of the offset and the packed coordinates.
+    fn combine(
+        &self,
+        b: &mut Builder<'_>,
+        s: &Surf,
+        offset: ValueId,
+        [x, y, z]: [Src; 3],
+        three_d: bool,
+    ) -> [ValueId; 3] {
+        let (low, outside) = (b.gpr(), b.pred());
+        let subfm = Inst::new(Op::Subfm, Type::U32).src(x).src(y).src(z);
         b.push(subfm.dst(low).dst(outside).with_aux(Aux::Subfm { three_d }));
         let base = self.info(b, s, info::ADDRESS);
-        let mut high = b.value(Inst::new(Op::Sueau, Type::U32).src(offset).src(low).src(base));
-        if let Some((layer, out)) = layer {
-            let stride = self.info(b, s, info::ARRAY);
-            high = Self::madsp(b, U32_U24_U32, stride.into(), layer.into(), high.into());
-            outside = b.op2(Op::Or, Type::Pred, outside, out);
-        }
-        ([low, high], outside)
+        let high = b.value(Inst::new(Op::Sueau, Type::U32).src(offset).src(low).src(base));
+        [low, high, outside]
     }
 
     // ---- GF100
@@ -377,8 +478,16 @@ impl Cx<'_> {
             }
             let stride = self.info(b, s, info::ARRAY);
             c[2] = b.mul(Type::U32, c[2], stride);
-        } else if at.dims >= 2 {
-            c = self.tiled(b, s, &c, raw);
+        } else if let Some(detour) = &self.detour {
+            // Two dimensions have blocks that are one slice deep.
+            let [deep, first] = [info::dim(2), info::LAYER].map(|word| {
+                let word = self.info(b, s, word);
+                b.setp(Cond::Eq, Type::U32, word, 0)
+            });
+            let plain = b.op2(Op::And, Type::Pred, deep, first);
+            c = Self::in_slices(b, detour, plain, [c[0], c[1]], |b| self.tiled(b, s, &c, raw)).to_vec();
+        } else if matches!(s.dim, Dim::D2 | Dim::D3) {
+            c = self.tiled(b, s, &c, raw).to_vec();
         }
         vec![number, Src::tuple(&c)]
     }
@@ -386,7 +495,7 @@ impl Cx<'_> {
     /// Where a texel of a slice lies in the image of two dimensions that the hardware is told of:
     /// tiles of all slices of a tile's depth stand side by side, and those of deeper tiles below
     /// (envytools, `g80-surface`).
-    fn tiled(&self, b: &mut Builder<'_>, s: &Surf, c: &[ValueId], raw: bool) -> Vec<ValueId> {
+    fn tiled(&self, b: &mut Builder<'_>, s: &Surf, c: &[ValueId], raw: bool) -> [ValueId; 2] {
         let first = self.info(b, s, info::LAYER);
         let z = match c.get(2) {
             Some(&z) => b.add(Type::U32, first, z),
@@ -416,7 +525,7 @@ impl Cx<'_> {
         let y_slices = b.mul(Type::U32, tile[2], rows);
         let y_tiles = b.op2(Op::Shl, Type::U32, tile[1], shift[1]);
         let y = b.add(Type::U32, inside[1], y_tiles);
-        vec![x, b.add(Type::U32, y, y_slices)]
+        [x, b.add(Type::U32, y, y_slices)]
     }
 
     // ---- accesses
@@ -631,6 +740,7 @@ const LAYER: Aux = Aux::Suclamp { mode: PITCH, two_d: true, signed: true, imm: 0
 /// disputed between the disassemblers and Mesa's NAK: bits 23:16 of ours are zeros, or only the low
 /// half of the result is used.
 const H0_H0_H0: u16 = madsp::formats(Part::U16H0, Part::U16H0, Part::U16H0).unwrap();
+const H0_H0_U32: u16 = madsp::formats(Part::U16H0, Part::U16H0, Part::WHOLE).unwrap();
 const U32_U24_U32: u16 = madsp::formats(Part::WHOLE, Part::U24, Part::WHOLE).unwrap();
 
 /// A channel of a texel as the shader sees it.

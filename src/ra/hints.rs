@@ -129,8 +129,8 @@ impl Hints {
             }
         }
         h.results(f, &results);
-        let float = |v: &ValueId| f.def_inst(*v).is_some_and(|i| i.ty == Type::F32);
-        if !f.result_regs.is_empty() || h.tuples.iter().flat_map(|w| w.iter()).any(float) {
+        let may_end = |v: &ValueId| f.def_inst(*v).is_none_or(|i| i.ty == Type::F32);
+        if !f.result_regs.is_empty() || h.tuples.iter().flat_map(|w| w.iter()).any(may_end) {
             h.find_chains(f, cfg, readers());
         }
         h
@@ -141,6 +141,14 @@ impl Hints {
         self.chains = vec![Chain::None; f.values.len()];
         self.bases = vec![NONE; self.tuples.len()];
         for &b in cfg.rpo().iter().rev() {
+            for e in f.blocks[b].term.edges() {
+                for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
+                    let chain = self.position(p).map_or(self.chain(p), Chain::Position);
+                    if chain != Chain::None && self.position(a).is_none() {
+                        self.chains[a.as_u32() as usize] = chain;
+                    }
+                }
+            }
             for &i in f.blocks[b].body.iter().rev() {
                 let inst = &f.insts[i];
                 let float = inst.ty == Type::F32 && inst.sty == Type::F32;
