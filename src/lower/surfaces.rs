@@ -9,11 +9,11 @@
 //!   the format, SULEA gives an address. Slices of three-dimensional images are tiled by hand onto
 //!   two dimensions.
 //!
-//! An image of two dimensions may be a slice of one with three. Where that is rarely accessed, the
-//! code is that for two, and what slices need stands behind a branch:
+//! An image of two dimensions may be a slice of one with three. Where it is accessed once, the code
+//! is that for two, and what slices need stands behind a branch, one for several images:
 //!
 //! ```text
-//! sust.p u32 # image 0 2d [%r0 %r1] ...  ->   (offset, address and predicate in two dimensions)
+//! sust.p u32 # image 0 2d [%r0 %r1] ...  ->   (address and predicate in two dimensions)
 //!                                             set.eq pred u32 %p9 c7[0x4bc] 0x0
 //!                                             if %p9 b2(%r6 %r7 %p8) b1 join b2
 //!                                         b1: (the same with the slice)
@@ -25,7 +25,7 @@
 //! at run time ([`super::texels`]). Atomics go to global memory. The words that describe an image
 //! stand in the driver's constant buffer ([`nvir_hw::surface`]).
 
-use super::blocks::{self, Detour};
+use super::blocks;
 use super::library::{Library, Routine};
 use crate::chip::Chip;
 use crate::driver::Abi;
@@ -33,6 +33,8 @@ use crate::format::{Format, Kind, Layout};
 use crate::ir::build::Builder;
 use crate::ir::madsp::{self, Part};
 use crate::ir::*;
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashSet;
 
 /// Where the words that describe an image begin, in bytes.
 mod info {
@@ -57,25 +59,30 @@ mod info {
 
 /// Takes the image instructions of a function apart. `lengthen`: code may become longer to be faster.
 pub fn run(f: &mut Function, chip: Chip, abi: &Abi, library: &mut Library, lengthen: bool) -> bool {
+    let cx = Cx { chip, abi };
     let alone = if lengthen { accessed_once(f) } else { Vec::new() };
     let (mut changed, mut loops) = (false, OpenLoops::default());
     let mut layout = Vec::with_capacity(f.layout.len() + 2 * alone.len());
     for mut block in std::mem::take(&mut f.layout) {
         layout.push(block);
         loops.enter(block, f.blocks[block].merge);
-        for id in std::mem::take(&mut f.blocks[block].body) {
-            let i = &f.insts[id];
-            let Some(surf) = i.surf().filter(|_| i.srcs.is_empty()) else {
+        let apart = if loops.any() { &[][..] } else { &alone };
+        let body = std::mem::take(&mut f.blocks[block].body);
+        let mut places: Vec<(InstId, Place)> = Vec::new();
+        for (n, &id) in body.iter().enumerate() {
+            let Some(i) = abstract_form(f, id).cloned() else {
                 f.blocks[block].body.push(id);
                 continue;
             };
-            let apart = i.op != Op::Suq && !loops.any() && may_be_slice(surf) && alone.contains(&surf.image);
-            let (inst, surf) = (i.clone(), surf.clone());
-            let detour = apart.then(|| blocks::detour(f, &mut layout, block));
-            let mut b = Builder::new(f, detour.as_ref().map_or(block, |d| d.from));
-            b.loc = inst.loc;
-            Cx { chip, abi, detour }.lower(&mut b, &inst, &surf, library);
-            block = b.block;
+            if apart.contains(&id) && places.iter().all(|p| p.0 != id) {
+                places = cx.places(f, &mut layout, &mut block, &together(f, &body[n..], apart));
+            }
+            let place = places.iter().find(|p| p.0 == id).map(|p| &p.1);
+            let mut b = Builder::new(f, block);
+            b.loc = i.loc;
+            if let Some(surf) = i.surf() {
+                cx.lower(&mut b, &i, surf, place, library);
+            }
             changed = true;
         }
     }
@@ -83,26 +90,58 @@ pub fn run(f: &mut Function, chip: Chip, abi: &Abi, library: &mut Library, lengt
     changed
 }
 
-/// Whether an access may be to a slice of three dimensions, of an image that all lanes agree about.
-fn may_be_slice(s: &Surf) -> bool {
-    s.dim == Dim::D2 && !s.array && s.index.is_none() && s.handle.is_none() && !in_bytes(s)
+/// An image instruction that has not been taken apart.
+fn abstract_form(f: &Function, i: InstId) -> Option<&Inst> {
+    Some(&f.insts[i]).filter(|i| i.surf().is_some() && i.srcs.is_empty())
 }
 
-/// The images that have one access in the function. What several need for slices is computed once, and a branch at
-/// each would keep their loads apart.
-fn accessed_once(f: &Function) -> Vec<u16> {
-    let accesses = f.insts_in_order().map(|(_, i)| &f.insts[i]).filter(|i| i.op != Op::Suq);
-    let mut images: Vec<u16> = accesses.filter_map(|i| i.surf()).map(|s| s.image).collect();
-    images.sort_unstable();
-    images.chunk_by(|a, b| a == b).filter(|same| same.len() == 1).map(|same| same[0]).collect()
+/// The accesses to images that have no other in the function, and may be to slices of three dimensions for all lanes.
+/// (What several accesses need for slices is computed once, and a branch at each would keep their loads apart.)
+fn accessed_once(f: &Function) -> Vec<InstId> {
+    let instructions = f.insts_in_order().map(|(_, i)| (i, &f.insts[i])).filter(|(_, i)| i.op != Op::Suq);
+    let mut accesses: Vec<(u16, InstId)> =
+        instructions.filter_map(|(id, i)| Some((i.surf()?.image, id))).collect();
+    accesses.sort_unstable_by_key(|a| a.0);
+    let may_be_slice = |i: InstId| {
+        abstract_form(f, i).and_then(Inst::surf).is_some_and(|s| {
+            s.dim == Dim::D2 && !s.array && s.index.is_none() && s.handle.is_none() && !in_bytes(s)
+        })
+    };
+    let once = accesses.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0].1);
+    once.filter(|&i| may_be_slice(i)).collect()
+}
+
+/// The first instruction and others of those `apart` whose coordinates are known there: addresses of a few accesses
+/// may wait in registers.
+fn together(f: &Function, body: &[InstId], apart: &[InstId]) -> ArrayVec<InstId, 4> {
+    let others = body.iter().skip(1).filter(|i| apart.contains(i)).count();
+    let mut group: ArrayVec<InstId, 4> = body.iter().copied().take(1).collect();
+    let mut made: FxHashSet<ValueId> = FxHashSet::default();
+    let mut left = others;
+    for &i in body {
+        let inst = &f.insts[i];
+        if left == 0 || group.is_full() {
+            break;
+        }
+        if i != body[0] && apart.contains(&i) {
+            left -= 1;
+            if inst.surf().is_some_and(|s| s.coords.iter().all(|v| !made.contains(v))) {
+                group.push(i);
+            }
+        }
+        made.extend(&inst.dsts);
+    }
+    group
 }
 
 struct Cx<'a> {
     chip: Chip,
     abi: &'a Abi,
-    /// Where slices are addressed, if apart.
-    detour: Option<Detour>,
 }
+
+/// Where an access goes in the image. Kepler: low byte and the rest of the address, and whether it is outside.
+/// GF100: coordinates as the hardware wants them.
+type Place = ArrayVec<ValueId, 3>;
 
 /// Coordinates as the hardware counts them: samples are texels of a larger image.
 struct Coordinates {
@@ -119,15 +158,67 @@ struct Target {
 }
 
 impl Cx<'_> {
-    fn lower(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, library: &mut Library) {
+    /// `place`: where an access goes, if that is known already.
+    fn lower(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, place: Option<&Place>, library: &mut Library) {
         match i.op {
             Op::Suq => self.size(b, i, s),
             Op::Suld | Op::Sust if in_bytes(s) => self.words(b, i, s),
-            Op::Suld if s.format.is_none() && self.chip != Chip::Gf100 => self.unknown(b, i, s, library),
-            Op::Suld => self.load(b, i, s),
-            Op::Sust => self.store(b, s),
-            _ => self.atomic(b, i, s),
+            Op::Suld if s.format.is_none() && self.chip != Chip::Gf100 => {
+                self.unknown(b, i, s, place, library);
+            }
+            Op::Suld => self.load(b, i, s, place),
+            Op::Sust => self.store(b, s, place),
+            _ => self.atomic(b, i, s, place),
         }
+    }
+
+    /// The places of accesses. Where a slice of three dimensions is bound they are made behind a branch.
+    fn places(
+        &self,
+        f: &mut Function,
+        layout: &mut Vec<BlockId>,
+        block: &mut BlockId,
+        accesses: &[InstId],
+    ) -> Vec<(InstId, Place)> {
+        let detour = blocks::detour(f, layout, *block);
+        *block = detour.join;
+        let surfs: Vec<(InstId, Inst)> = accesses.iter().map(|&i| (i, f.insts[i].clone())).collect();
+        let mut b = Builder::new(f, detour.from);
+        b.loc = surfs[0].1.loc;
+        let all = |b: &mut Builder<'_>, slices: bool| -> Vec<Place> {
+            let accesses = surfs.iter().filter_map(|(_, i)| i.surf().map(|s| (i.op != Op::Sust, s)));
+            let place = |(raw, s)| {
+                let at = self.coordinates(b, s);
+                self.place(b, s, at, raw, slices)
+            };
+            accesses.map(place).collect()
+        };
+        let words: &[u32] = match self.chip {
+            // In blocks that are more than one slice deep, the first one lies otherwise, too.
+            Chip::Gf100 => &[info::dim(2), info::LAYER],
+            _ => &[info::LAYER],
+        };
+        let mut plain = None;
+        for s in surfs.iter().filter_map(|(_, i)| i.surf()) {
+            for &word in words {
+                let word = self.info(&mut b, s, word);
+                let zero = b.setp(Cond::Eq, Type::U32, word, 0);
+                plain = Some(plain.map_or(zero, |p| b.op2(Op::And, Type::Pred, p, zero)));
+            }
+        }
+        let in_plane = all(&mut b, false);
+        let edge =
+            |places: &[Place]| Edge { to: detour.join, args: places.iter().flatten().copied().collect() };
+        if let Some(cond) = plain {
+            b.terminate(Term::Branch { cond, not: false, then: edge(&in_plane), els: Edge::to(detour.rare) });
+        }
+        b.block = detour.rare;
+        let in_slices = all(&mut b, true);
+        b.terminate(Term::Jump(edge(&in_slices)));
+        let joined = |p: &Place| {
+            p.iter().map(|&v| b.func.add_block_param(detour.join, b.func.values[v].class)).collect()
+        };
+        accesses.iter().copied().zip(in_plane.iter().map(joined)).collect()
     }
 
     /// A word of the image's description.
@@ -242,36 +333,36 @@ impl Cx<'_> {
         }
     }
 
-    fn target(&self, b: &mut Builder<'_>, s: &Surf, raw: bool, format: Option<Format>) -> Target {
+    fn target(
+        &self,
+        b: &mut Builder<'_>,
+        s: &Surf,
+        raw: bool,
+        format: Option<Format>,
+        place: Option<&Place>,
+    ) -> Target {
         let at = self.coordinates(b, s);
         let unbound = self.unbound(b, s, format);
-        if self.chip == Chip::Gf100 {
-            let outside = self.beyond(b, s, &at, unbound, raw);
-            return Target { srcs: self.slot(b, s, at, raw), outside };
+        let fermi = self.chip == Chip::Gf100;
+        let outside = if fermi { self.beyond(b, s, &at, unbound, raw) } else { unbound };
+        let place = match place {
+            Some(place) => place.clone(),
+            None => self.place(b, s, at, raw, s.dim == Dim::D2),
+        };
+        if fermi {
+            return Target { srcs: vec![self.slot(b, s), Src::tuple(&place)], outside };
         }
-        let [low, high, outside] = self.address(b, s, &at);
-        let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
+        let outside = b.op2(Op::Or, Type::Pred, place[2], outside);
         let format = if raw { Src::imm(0) } else { self.info(b, s, info::FORMAT).into() };
-        Target { srcs: vec![[low, high].into(), format], outside }
+        Target { srcs: vec![Src::tuple(&place[..2]), format], outside }
     }
 
-    /// Leaves the block where a slice of three dimensions is bound, not a `plain` image. What an access needs there is
-    /// made by `slice`; goes on with that or with what two dimensions need.
-    fn in_slices<const N: usize>(
-        b: &mut Builder<'_>,
-        detour: &Detour,
-        plain: ValueId,
-        in_plane: [ValueId; N],
-        slice: impl FnOnce(&mut Builder<'_>) -> [ValueId; N],
-    ) -> [ValueId; N] {
-        let edge = |args: [ValueId; N]| Edge { to: detour.join, args: args.to_vec() };
-        let (then, els) = (edge(in_plane), Edge::to(detour.rare));
-        b.terminate(Term::Branch { cond: plain, not: false, then, els });
-        b.block = detour.rare;
-        let there = slice(b);
-        b.terminate(Term::Jump(edge(there)));
-        b.block = detour.join;
-        in_plane.map(|v| b.func.add_block_param(detour.join, b.func.values[v].class))
+    /// `slices`: what has two dimensions may be a slice of three.
+    fn place(&self, b: &mut Builder<'_>, s: &Surf, at: Coordinates, raw: bool, slices: bool) -> Place {
+        match self.chip {
+            Chip::Gf100 => self.texel(b, s, at, raw, slices),
+            _ => self.address(b, s, &at, slices).into(),
+        }
     }
 
     // ---- Kepler
@@ -291,13 +382,6 @@ impl Cx<'_> {
         let word = self.info(b, s, info::dim(1));
         let aux = Aux::Suclamp { mode: DESCRIBED, two_d: false, signed: false, imm: 0 };
         self.clamp(b, z, word, aux).0
-    }
-
-    /// The packed slice of a three-dimensional image that may be bound.
-    fn bound_slice(&self, b: &mut Builder<'_>, s: &Surf) -> ValueId {
-        let z = self.info_part(b, s, info::LAYER + 2, Type::U16);
-        let word = self.info(b, s, info::dim(2));
-        self.clamp(b, z, word, COORDINATE).0
     }
 
     /// From row to row, in the units of the first coordinate.
@@ -321,7 +405,7 @@ impl Cx<'_> {
     }
 
     /// Low byte and the rest of the address, and whether it is outside.
-    fn address(&self, b: &mut Builder<'_>, s: &Surf, at: &Coordinates) -> [ValueId; 3] {
+    fn address(&self, b: &mut Builder<'_>, s: &Surf, at: &Coordinates, slices: bool) -> [ValueId; 3] {
         if s.dim == Dim::Buffer {
             let mut size = self.info(b, s, info::SIZE);
             let mut bytes = at.coords[0];
@@ -350,77 +434,38 @@ impl Cx<'_> {
             let word = self.info(b, s, info::dim(2));
             self.clamp(b, at.coords[at.dims], word, LAYER)
         });
-        if s.dim == Dim::D2 && !at.layered && self.detour.is_none() {
-            packed.push(self.bound_slice(b, s));
+        if slices && !at.layered {
+            let z = self.info_part(b, s, info::LAYER + 2, Type::U16);
+            let word = self.info(b, s, info::dim(2));
+            packed.push(self.clamp(b, z, word, COORDINATE).0);
         }
-        let [low, high, outside] = match packed[..] {
-            [x, y, z, ..] => {
-                let last = self.lowest(b, s, z);
-                let height = b.add(Type::U32, last, 1);
-                let rows = Self::madsp(b, H0_H0_H0, [height, z, y]);
+        let x = packed[0];
+        let mut offset = match packed.get(1) {
+            None => b.op2(Op::And, Type::U32, x, 0xffff),
+            Some(&y) => {
                 let pitch = self.pitch(b, s);
-                let offset = Self::madsp(b, H0_H0_H0, [rows, pitch, x]);
-                self.in_block(b, s, offset, [x, y, z])
-            }
-            [x, y] => {
-                let pitch = self.pitch(b, s);
-                let offset = Self::madsp(b, H0_H0_H0, [y, pitch, x]);
-                let in_plane = self.combine(b, s, offset, [x.into(), y.into(), offset.into()], false);
-                match &self.detour {
-                    None => in_plane,
-                    Some(detour) => {
-                        let word = self.info(b, s, info::LAYER);
-                        let plain = b.setp(Cond::Eq, Type::U32, word, 0);
-                        Self::in_slices(b, detour, plain, in_plane, |b| {
-                            let z = self.bound_slice(b, s);
-                            let last = self.lowest(b, s, z);
-                            let rows = Self::madsp(b, H0_H0_H0, [last, z, z]);
-                            let offset = Self::madsp(b, H0_H0_U32, [rows, pitch, offset]);
-                            self.in_block(b, s, offset, [x, y, z])
-                        })
-                    }
-                }
-            }
-            _ => {
-                let x = packed[0];
-                let offset = b.op2(Op::And, Type::U32, x, 0xffff);
-                self.combine(b, s, offset, [x.into(), Src::imm(0), offset.into()], false)
+                Self::madsp(b, H0_H0_H0, [y, pitch, x])
             }
         };
-        let Some((layer, out)) = layer else { return [low, high, outside] };
-        let stride = self.info(b, s, info::ARRAY);
-        let high = Self::madsp(b, U32_U24_U32, [stride, layer, high]);
-        [low, high, b.op2(Op::Or, Type::Pred, outside, out)]
-    }
-
-    /// [`Cx::combine`] in three dimensions.
-    fn in_block(
-        &self,
-        b: &mut Builder<'_>,
-        s: &Surf,
-        offset: ValueId,
-        [x, y, z]: [ValueId; 3],
-    ) -> [ValueId; 3] {
-        // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither minds the other.
-        let z = b.op3(Op::Prmt, Type::U32, offset, 0x7650, z);
-        self.combine(b, s, offset, [x.into(), y.into(), z.into()], true)
-    }
-
-    /// Low byte and the rest of the address, and whether it is outside, of the offset and the packed coordinates.
-    fn combine(
-        &self,
-        b: &mut Builder<'_>,
-        s: &Surf,
-        offset: ValueId,
-        [x, y, z]: [Src; 3],
-        three_d: bool,
-    ) -> [ValueId; 3] {
+        let (y, mut z) = (packed.get(1).map_or(Src::imm(0), |&y| y.into()), offset);
+        let three_d = packed.len() == 3;
+        if let [_, _, slice] = packed[..] {
+            let last = self.lowest(b, s, slice);
+            let rows = Self::madsp(b, H0_H0_H0, [last, slice, slice]);
+            let pitch = self.pitch(b, s);
+            offset = Self::madsp(b, H0_H0_U32, [rows, pitch, offset]);
+            // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither minds the other.
+            z = b.op3(Op::Prmt, Type::U32, offset, 0x7650, slice);
+        }
         let (low, outside) = (b.gpr(), b.pred());
         let subfm = Inst::new(Op::Subfm, Type::U32).src(x).src(y).src(z);
         b.push(subfm.dst(low).dst(outside).with_aux(Aux::Subfm { three_d }));
         let base = self.info(b, s, info::ADDRESS);
         let high = b.value(Inst::new(Op::Sueau, Type::U32).src(offset).src(low).src(base));
-        [low, high, outside]
+        let Some((layer, out)) = layer else { return [low, high, outside] };
+        let stride = self.info(b, s, info::ARRAY);
+        let high = Self::madsp(b, U32_U24_U32, [stride, layer, high]);
+        [low, high, b.op2(Op::Or, Type::Pred, outside, out)]
     }
 
     // ---- GF100
@@ -457,15 +502,18 @@ impl Cx<'_> {
         })
     }
 
-    /// The slot and the coordinates: x in bytes where bytes are loaded.
-    fn slot(&self, b: &mut Builder<'_>, s: &Surf, at: Coordinates, raw: bool) -> Vec<Src> {
-        let number: Src = match s.index {
+    fn slot(&self, b: &mut Builder<'_>, s: &Surf) -> Src {
+        match s.index {
             Some(index) => {
                 let n = b.add(Type::U32, index, u32::from(s.image));
                 b.op2(Op::And, Type::U32, n, Abi::MAX_IMAGES - 1).into()
             }
             None => Src::imm(s.image.into()),
-        };
+        }
+    }
+
+    /// The coordinates: x in bytes where bytes are loaded.
+    fn texel(&self, b: &mut Builder<'_>, s: &Surf, at: Coordinates, raw: bool, slices: bool) -> Place {
         let mut c = at.coords;
         if raw && !in_bytes(s) {
             let shift = self.info(b, s, info::TEXEL);
@@ -478,18 +526,10 @@ impl Cx<'_> {
             }
             let stride = self.info(b, s, info::ARRAY);
             c[2] = b.mul(Type::U32, c[2], stride);
-        } else if let Some(detour) = &self.detour {
-            // Two dimensions have blocks that are one slice deep.
-            let [deep, first] = [info::dim(2), info::LAYER].map(|word| {
-                let word = self.info(b, s, word);
-                b.setp(Cond::Eq, Type::U32, word, 0)
-            });
-            let plain = b.op2(Op::And, Type::Pred, deep, first);
-            c = Self::in_slices(b, detour, plain, [c[0], c[1]], |b| self.tiled(b, s, &c, raw)).to_vec();
-        } else if matches!(s.dim, Dim::D2 | Dim::D3) {
+        } else if slices || s.dim == Dim::D3 {
             c = self.tiled(b, s, &c, raw).to_vec();
         }
-        vec![number, Src::tuple(&c)]
+        c.into_iter().collect()
     }
 
     /// Where a texel of a slice lies in the image of two dimensions that the hardware is told of:
@@ -549,7 +589,7 @@ impl Cx<'_> {
         }
     }
 
-    fn load(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
+    fn load(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, place: Option<&Place>) {
         let words = s.format.map_or(4, |f| f.bytes().div_ceil(4) as usize);
         let ty = match s.format.map_or(16, Format::bytes) {
             1 => Type::U8,
@@ -558,7 +598,7 @@ impl Cx<'_> {
             8 => Type::U64,
             _ => Type::B128,
         };
-        let t = self.target(b, s, true, s.format);
+        let t = self.target(b, s, true, s.format, place);
         let mut inst = self.machine(Op::Suld, ty, s, SurfAccess::Texel);
         inst.srcs.extend(t.srcs);
         if self.chip == Chip::Gf100 {
@@ -595,8 +635,8 @@ impl Cx<'_> {
 
     /// A load from an image whose format the program does not say. Texels of up to four bytes are
     /// taken out of the word that they lie in.
-    fn unknown(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, library: &mut Library) {
-        let t = self.target(b, s, false, None);
+    fn unknown(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, place: Option<&Place>, library: &mut Library) {
+        let t = self.target(b, s, false, None, place);
         let (address, format) = (t.srcs[0].values(), t.srcs[1]);
         let (low, high) = (address[0], address[1]);
         let aligned = b.op2(Op::And, Type::U32, low, 0xfc);
@@ -641,7 +681,7 @@ impl Cx<'_> {
             if channel > 0 {
                 one.coords[0] = b.add(Type::U32, s.coords[0], 4 * channel);
             }
-            let t = self.target(b, &one, true, None);
+            let t = self.target(b, &one, true, None, None);
             let store = i.op == Op::Sust;
             let mut inst = self.machine(i.op, Type::U32, s, SurfAccess::Bytes);
             inst.srcs.extend(t.srcs);
@@ -671,8 +711,8 @@ impl Cx<'_> {
         }
     }
 
-    fn store(&self, b: &mut Builder<'_>, s: &Surf) {
-        let t = self.target(b, s, false, None);
+    fn store(&self, b: &mut Builder<'_>, s: &Surf, place: Option<&Place>) {
+        let t = self.target(b, s, false, None, place);
         // The machine reads a vector of four whatever the format; what that has no channel for may
         // be anything.
         let channels = s.format.map_or(4, Format::channels);
@@ -692,8 +732,8 @@ impl Cx<'_> {
     }
 
     /// An atomic on a texel of 32 bits, as one of global memory.
-    fn atomic(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
-        let t = self.target(b, s, true, s.format);
+    fn atomic(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, place: Option<&Place>) {
+        let t = self.target(b, s, true, s.format, place);
         let (address, outside) = if self.chip == Chip::Gf100 {
             let (lo, hi, out) = (b.gpr(), b.gpr(), b.pred());
             let mut inst = self.machine(Op::Suld, Type::U32, s, SurfAccess::Address);
