@@ -12,7 +12,7 @@
 use super::operands::{self, Tuple};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
-use crate::ir::{BlockId, Class, Edge, FuncId, Function, InstId, Op, Src, Term, Type, ValueId};
+use crate::ir::{BlockId, Class, Edge, FuncId, Function, InstId, Merge, Op, Src, Term, Type, ValueId};
 use cranelift_entity::packed_option::PackedOption;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -141,10 +141,12 @@ impl Hints {
         self.chains = vec![Chain::None; f.values.len()];
         self.bases = vec![NONE; self.tuples.len()];
         for &b in cfg.rpo().iter().rev() {
-            for e in f.blocks[b].term.edges() {
+            // What a loop begins with is better off where a round leaves it.
+            let joins = |e: &&Edge| !matches!(f.blocks[e.to].merge, Merge::Loop { .. });
+            for e in f.blocks[b].term.edges().filter(joins) {
                 for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-                    let chain = self.position(p).map_or(self.chain(p), Chain::Position);
-                    if chain != Chain::None && self.position(a).is_none() {
+                    if self.position(a).is_none() {
+                        let chain = self.position(p).map_or(self.chain(p), Chain::Position);
                         self.chains[a.as_u32() as usize] = chain;
                     }
                 }
