@@ -141,11 +141,12 @@ impl Hints {
         self.chains = vec![Chain::None; f.values.len()];
         self.bases = vec![NONE; self.tuples.len()];
         for &b in cfg.rpo().iter().rev() {
-            // What a loop begins with is better off where a round leaves it.
-            let joins = |e: &&Edge| !matches!(f.blocks[e.to].merge, Merge::Loop { .. });
-            for e in f.blocks[b].term.edges().filter(joins) {
+            for e in f.blocks[b].term.edges() {
+                // What is read elsewhere too is better off where a round leaves it.
+                let in_loop = matches!(f.blocks[e.to].merge, Merge::Loop { .. });
                 for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-                    if self.position(a).is_none() {
+                    let free = self.position(a).is_none() && !(in_loop && readers[a.as_u32() as usize] > 1);
+                    if free {
                         let chain = self.position(p).map_or(self.chain(p), Chain::Position);
                         self.chains[a.as_u32() as usize] = chain;
                     }
