@@ -91,8 +91,14 @@ impl<'a> Integer<'a> {
                 }
             }
             Op::Neg => {
-                let d = self.def(&[Op::Neg, Op::And, Op::Sel])?;
+                let d = self.def(&[Op::Neg, Op::Sel, Op::And, Op::Ext, Op::Shr])?;
                 let number = |n: usize| d.srcs[n].as_imm();
+                let base = d.srcs[0].as_val().filter(|_| d.srcs[0].is_plain_val());
+                let signed = |op: Op, by: u32| {
+                    let mut new = with(inst, op, &[base?.into(), Src::imm(by)]);
+                    (new.ty, new.sty) = (Type::S32, Type::S32);
+                    Some(new)
+                };
                 match d.op {
                     Op::Neg => copy(inst, d.srcs[0]),
                     Op::Sel => {
@@ -100,12 +106,12 @@ impl<'a> Integer<'a> {
                         Some(with(inst, Op::Sel, &[then, els, d.srcs[2]]))
                     }
                     // The number that a mask was made is made a mask again.
-                    _ => {
-                        let mask = d.srcs[0]
-                            .as_val()
-                            .filter(|_| d.srcs[0].is_plain_val() && number(1) == Some(1))?;
-                        is_mask(f, None, mask, 4).then(|| copy(inst, d.srcs[0]))?
-                    }
+                    Op::And if number(1)? == 1 && is_mask(f, None, base?, 4) => copy(inst, d.srcs[0]),
+                    // A bit becomes a mask.
+                    Op::And if number(1)? == 1 => signed(Op::Ext, 1 << 8),
+                    Op::Ext if d.ty == Type::U32 && number(1)? >> 8 == 1 => signed(Op::Ext, number(1)?),
+                    Op::Shr if d.ty == Type::U32 && number(1)? == 31 => signed(Op::Shr, 31),
+                    _ => None,
                 }
             }
             Op::Abs => {
