@@ -48,13 +48,14 @@ fn back_edge(code: &Code, n: usize) -> Option<usize> {
     code.target(last).filter(|&to| back && to <= n)
 }
 
-/// Whether an instruction is a break under a condition, or a branch that all lanes take alike;
+/// Whether an instruction is a break under a condition, or a branch or exit that all lanes take alike;
 /// `parts` says that the lanes of the block may part.
 fn leaves(m: &MInst, parts: bool) -> bool {
     let plain = !m.guard.is_true() && !m.sync;
     match m.op {
         Op::Brk => plain && m.operands.is_empty(),
         Op::Bra => plain && m.operands.len() == 1 && !parts,
+        Op::Exit => plain && m.operands.is_empty() && !parts,
         _ => false,
     }
 }
@@ -202,15 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_or_ends_the_thread_or_pushes_stays() {
+    fn what_is_long_or_ends_some_threads_or_pushes_stays() {
         let long = format!("{} ISETP.GE.AND P0, PT, R1, R9, PT | @P0 BRK", "MOV R5, R6; ".repeat(LONGEST));
         let ends = "ISETP.GE.AND P0, PT, R1, R9, PT | @P0 EXIT";
         let pushes = "ISETP.GE.AND P0, PT, R1, R9, PT | SSY b3; @P0 BRK";
-        for test in [&long, ends, pushes] {
-            let out = rotated(&["|", test, "IADD R1, R1, R2 | BRA b1", "| EXIT"]);
+        for (test, parts) in [(&long[..], false), (ends, true), (pushes, false)] {
+            let out = rotated_where(&["|", test, "IADD R1, R1, R2 | BRA b1", "| EXIT"], parts);
             assert_eq!(out[2], "IADD R1, R1, R2 | BRA b1", "{test}");
         }
-        let out = rotated(&["|", "MOV R1, R2 | @P0 EXIT; BRA b1", "| EXIT"]);
-        assert_eq!(out[1], "MOV R1, R2 | @P0 EXIT; BRA b1");
+        let both = ["|", "MOV R1, R2 | @P0 EXIT; BRA b1", "| EXIT"];
+        assert_eq!(rotated_where(&both, true)[1], "MOV R1, R2 | @P0 EXIT; BRA b1");
+        assert_eq!(rotated_where(&both, false)[1], "MOV R1, R2 | @!P0 BRA b1; EXIT");
     }
 }
