@@ -5,7 +5,8 @@
 //!   of them got. Parameters of one block are in different classes.
 //! - A value that is read in a tuple wants the register that fits those of its neighbours.
 //! - What a float chain adds up to goes where its result is wanted: a value with one reader, a
-//!   float operation, would be overwritten in place by it ([`Hints::chain`]).
+//!   float operation, would be overwritten in place by it ([`Hints::chain`]). So does what becomes a
+//!   block parameter that is read in a tuple.
 //! - Arguments and results of calls want the register in which the callee expects or leaves them,
 //!   and what it returns wants the first registers in order.
 
@@ -328,5 +329,50 @@ impl Hints {
             self.passed += 1;
         }
         first..self.passed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chip::Chip;
+    use crate::ir::build::Builder;
+    use crate::ir::{Class, Cond, Edge, Function, MemRef, Merge, Program, Space, Sv, Term, Type, ValueId};
+    use crate::ra::{Target, allocate_program};
+
+    #[test]
+    fn both_arms_make_what_is_read_in_a_tuple_behind_them_in_its_place() {
+        let mut f = Function::new("k");
+        let [entry, arm, join] = [(); 3].map(|()| f.new_block());
+        let mut b = Builder::new(&mut f, entry);
+        let lane = b.sv(Sv::Laneid);
+        // The first word of a pair is read once more before the arms part.
+        let pair = |b: &mut Builder<'_>, k: u32| -> Vec<ValueId> {
+            let low = b.add(Type::U32, lane, k);
+            vec![low, b.mul(Type::U32, low, lane)]
+        };
+        let first = pair(&mut b, 1);
+        let p = b.setp(Cond::Ne, Type::U32, lane, 0u32);
+        b.func.blocks[entry].merge = Merge::If { join };
+        let then = Edge { to: join, args: first };
+        b.terminate(Term::Branch { cond: p, not: false, then, els: Edge::to(arm) });
+        b.block = arm;
+        let second = pair(&mut b, 2);
+        b.terminate(Term::Jump(Edge { to: join, args: second }));
+        let address = [0, 1].map(|_| b.func.add_block_param(join, Class::Gpr));
+        b.block = join;
+        b.st(Type::U32, MemRef::new(Space::Global).with_base(&address), lane);
+        b.terminate(Term::Exit);
+        let mut program = Program::new(f);
+        let target = Target {
+            chip: Chip::Gk110,
+            gpr_limit: 63,
+            threads: None,
+            shared: 0,
+            verify: true,
+            through_memory: false,
+            fewest: false,
+        };
+        let all = allocate_program(&mut program, &target).expect("allocated");
+        assert_eq!(all.funcs[program.entry].moves, []);
     }
 }
