@@ -111,28 +111,21 @@ fn accessed_once(f: &Function) -> Vec<InstId> {
         })
     };
     let once = accesses.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0].1);
-    once.filter(|&i| may_be_slice(i)).collect()
+    once.filter(|&i| may_be_slice(i)).take(Abi::MAX_IMAGES as usize).collect()
 }
 
-/// The first instruction and others of those `apart` whose coordinates are known there: addresses of a few accesses
-/// may wait in registers.
+/// The first instruction of `body`, and others of those `apart` whose coordinates are known there: addresses of a few
+/// accesses may wait in registers.
 fn together(f: &Function, body: &[InstId], apart: &[InstId]) -> ArrayVec<InstId, 4> {
-    let others = body.iter().skip(1).filter(|i| apart.contains(i)).count();
-    let mut group: ArrayVec<InstId, 4> = body.iter().copied().take(1).collect();
+    let mut group: ArrayVec<InstId, 4> = ArrayVec::new();
     let mut made: FxHashSet<ValueId> = FxHashSet::default();
-    let mut left = others;
-    for &i in body {
-        let inst = &f.insts[i];
-        if left == 0 || group.is_full() {
+    let last = body.iter().rposition(|i| apart.contains(i)).map_or(0, |n| n + 1);
+    for &i in &body[..last] {
+        let known = |s: &Surf| s.coords.iter().all(|v| !made.contains(v));
+        if apart.contains(&i) && f.insts[i].surf().is_some_and(known) && group.try_push(i).is_err() {
             break;
         }
-        if i != body[0] && apart.contains(&i) {
-            left -= 1;
-            if inst.surf().is_some_and(|s| s.coords.iter().all(|v| !made.contains(v))) {
-                group.push(i);
-            }
-        }
-        made.extend(&inst.dsts);
+        made.extend(&f.insts[i].dsts);
     }
     group
 }
