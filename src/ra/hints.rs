@@ -130,6 +130,7 @@ impl Hints {
             }
         }
         h.results(f, &results);
+        // The end of a chain of floats, or a parameter.
         let may_end = |v: &ValueId| f.def_inst(*v).is_none_or(|i| i.ty == Type::F32);
         if !f.result_regs.is_empty() || h.tuples.iter().flat_map(|w| w.iter()).any(may_end) {
             h.find_chains(f, cfg, readers());
@@ -146,9 +147,9 @@ impl Hints {
                 // What is read elsewhere too is better off where a round leaves it.
                 let in_loop = matches!(f.blocks[e.to].merge, Merge::Loop { .. });
                 for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
+                    let chain = self.position(p).map_or(self.chain(p), Chain::Position);
                     let free = self.position(a).is_none() && !(in_loop && readers[a.as_u32() as usize] > 1);
-                    if free {
-                        let chain = self.position(p).map_or(self.chain(p), Chain::Position);
+                    if free && chain != Chain::None {
                         self.chains[a.as_u32() as usize] = chain;
                     }
                 }

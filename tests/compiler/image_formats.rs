@@ -141,3 +141,22 @@ fn every_format_of_images_compiles_from_every_text() {
         assert!(program.to_string().contains(&format!("format {format} ")), "{program}");
     }
 }
+
+#[test]
+fn coordinates_beyond_the_dimensions_of_an_image_are_not_read() {
+    for (shape, own) in [("1d", "{%r0}"), ("2d", "{%r0 %r0}"), ("3d", "{%r0 %r0 %r0}")] {
+        let text = |coordinates: &str| {
+            format!(
+                "program\nkernel k() {{\nb0:\n    rdsv u32 %r0 sv[tid.x]\n    suld u32 {{%r1}} [{shape} i0 mask 0x1 u32 \
+                 format r32ui coords={coordinates}]\n    st u32 # g[%r0+0x0] %r1\n    exit\n}}\n"
+            )
+        };
+        for chip in Chip::ALL {
+            let code = |text: &str| {
+                let program = ir::parse::program(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+                Compiler::new(chip).compile(program).unwrap_or_else(|e| panic!("{chip}: {e}\n{text}")).code
+            };
+            assert_eq!(code(&text("{%r0 %r0 %r0 %r0}")), code(&text(own)), "{chip}, {shape}");
+        }
+    }
+}

@@ -75,8 +75,7 @@ impl Cx<'_> {
         c.into_iter().collect()
     }
 
-    /// Where a texel of a slice lies in the image of two dimensions that the hardware is told of:
-    /// tiles of all slices of a tile's depth stand side by side, and those of deeper tiles below
+    /// Where a texel of a slice lies in the image of two dimensions that the slot describes: tiles of all slices of a tile's depth stand side by side, and those of deeper tiles below
     /// (envytools, `g80-surface`).
     fn tiled(&self, b: &mut Builder<'_>, s: &Surf, c: &[ValueId], raw: bool) -> [ValueId; 2] {
         let first = self.info(b, s, info::LAYER);

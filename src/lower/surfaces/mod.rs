@@ -138,7 +138,7 @@ struct Cx<'a> {
 /// Whether what has two dimensions is taken for a slice of three.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Slices {
-    /// It is none.
+    /// It cannot be one.
     Never,
     /// It may be one.
     Maybe,
@@ -295,9 +295,7 @@ impl Cx<'_> {
         };
         let layered = s.array || s.dim == Dim::Cube;
         let mut coords: Vec<ValueId> = s.coords.clone();
-        while coords.len() < dims + usize::from(layered) {
-            coords.push(b.mov(0));
-        }
+        coords.resize_with(dims + usize::from(layered), || b.mov(0));
         if let (Dim::Ms, Some(sample)) = (s.dim, s.sample) {
             let sample = b.op2(Op::And, Type::U32, sample, 7);
             let at = b.op2(Op::Shl, Type::U32, sample, 3);

@@ -109,7 +109,7 @@ impl<'a> Integer<'a> {
                     Op::And if number(1)? == 1 && is_mask(f, None, base?, 4) => copy(inst, d.srcs[0]),
                     // A bit becomes a mask.
                     Op::And if number(1)? == 1 => signed(Op::Ext, 1 << 8),
-                    Op::Ext if d.ty == Type::U32 && number(1)? >> 8 == 1 => signed(Op::Ext, number(1)?),
+                    Op::Ext if d.ty == Type::U32 && number(1)? & !31 == 1 << 8 => signed(Op::Ext, number(1)?),
                     Op::Shr if d.ty == Type::U32 && number(1)? == 31 => signed(Op::Shr, 31),
                     _ => None,
                 }
