@@ -65,6 +65,13 @@ pub(super) struct Colour<'a> {
     pub scratch_slots_used: bool,
 }
 
+/// What the first moves cost.
+#[derive(Default)]
+pub(super) struct Cost {
+    counted: usize,
+    sum: usize,
+}
+
 /// What colouring a function begins with, however many registers it may use.
 #[derive(Clone)]
 pub(super) struct Wishes {
@@ -127,7 +134,7 @@ impl<'a> Colour<'a> {
     /// Assigns registers in all blocks; the moves on edges are still missing.
     pub(super) fn run(&mut self) -> Result<(), RaError> {
         let accesses = self.accesses;
-        let (mut counted, mut cost) = (0, 0);
+        let mut cost = Cost::default();
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
             self.results.enter(self.f, b, n as u32, self.live);
@@ -137,15 +144,18 @@ impl<'a> Colour<'a> {
                 self.results.now.1 = at as u32;
                 let (defs, uses) = accesses.of(b, at, body.len());
                 self.instruction(i, defs, uses)?;
-                cost += self.out.moves[counted..].iter().map(Move::cost).sum::<usize>();
-                counted = self.out.moves.len();
-                if cost > self.attempt.most_moves {
-                    return Err(self.pressure());
-                }
+                self.within_cost(&mut cost)?;
             }
             self.leave(b);
         }
         Ok(())
+    }
+
+    /// Adds up the moves made since; an error where they cost more than the attempt is worth.
+    pub(super) fn within_cost(&self, cost: &mut Cost) -> Result<(), RaError> {
+        cost.sum += self.out.moves[cost.counted..].iter().map(Move::cost).sum::<usize>();
+        cost.counted = self.out.moves.len();
+        if cost.sum > self.attempt.most_moves { Err(self.pressure()) } else { Ok(()) }
     }
 
     pub(super) fn file(&mut self, class: Class) -> &mut File {

@@ -4,18 +4,20 @@
 //! Every edge has a place of its own, since critical ones are split: the end of its source, if that
 //! jumps, or else the beginning of its target.
 
-use super::colour::Colour;
+use super::colour::{Colour, Cost};
 use super::file::Mask;
 use super::pcopy::{self, Location, Scratch};
 use super::plan::SpillLocation;
 use super::remat::{self, Remat};
-use super::{Move, Phys};
+use super::{Move, Phys, RaError};
 use crate::ir::{BlockId, Class, Def, Edge, Term, ValueId};
 
 impl Colour<'_> {
-    /// Makes the moves of all edges and returns, after all blocks have their registers.
-    pub(super) fn edges(&mut self) {
+    /// Makes the moves of all edges and returns, after all blocks have their registers. Given up
+    /// where all moves cost more than the attempt is worth.
+    pub(super) fn edges(&mut self) -> Result<(), RaError> {
         self.results();
+        let mut cost = Cost::default();
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
             // At the beginning: edges from a branch, then stores of parameters.
@@ -34,7 +36,9 @@ impl Colour<'_> {
                 _ => {}
             }
             self.out.end[b] = self.span_from(start);
+            self.within_cost(&mut cost)?;
         }
+        Ok(())
     }
 
     /// Where a value can be copied from at the end of a block, if it takes a place at all.

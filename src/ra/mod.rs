@@ -503,7 +503,7 @@ impl Job<'_> {
         let f = self.f;
         let mut colour = Colour::new(self, plan, attempt);
         colour.run()?;
-        colour.edges();
+        colour.edges()?;
         let mut allocation = colour.finish_function();
         if !self.facts.calls() {
             let fixed = [&f.result_regs[..], &f.param_regs].concat();

@@ -548,32 +548,35 @@ fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: In
         let d = scalar_def_by(f, s, &[Op::Set]).filter(|d| d.ty == Type::Pred && compares_at_once(d))?;
         (uses.count(f, s.as_val()?) == 1).then_some(d)
     };
-    // The comparisons that a predicate is the conjunction of, the outermost first.
+    // The comparisons that a predicate is the conjunction of, the outermost first; the last may be
+    // inverted.
     let chain = |s: &Src| {
-        let mut all: ArrayVec<Inst, CHAIN> = ArrayVec::new();
+        let mut all: ArrayVec<&Inst, CHAIN> = ArrayVec::new();
         let mut s = *s;
         loop {
             let d = sole(&s)?;
-            let last = d.srcs.len() == 2;
-            if !last && (d.logic != logic || s.mods.inv) {
+            let next = d.srcs.get(2).copied();
+            if next.is_some() && (d.logic != logic || s.mods.inv) {
                 return None;
             }
-            let mut d = d.clone();
-            if last && s.mods.inv {
-                d.cond = negated(&d);
-            }
-            let next = d.srcs.get(2).copied();
             all.try_push(d).ok()?;
             match next {
                 Some(next) => s = next,
-                None => return Some(all),
+                None => return Some((all, s.mods.inv)),
             }
         }
     };
-    let (chain, mut p) = (0..2)
-        .filter_map(|n| Some((chain(&inst.srcs[n]).filter(|c| c.len() > 1)?, inst.srcs[1 - n])))
-        .min_by_key(|(c, _)| c.len())?;
+    let (chain, inverted, mut p) = (0..2)
+        .filter_map(|n| {
+            let (chain, inverted) = chain(&inst.srcs[n]).filter(|(c, _)| c.len() > 1)?;
+            Some((chain, inverted, inst.srcs[1 - n]))
+        })
+        .min_by_key(|(c, ..)| c.len())?;
     let (dsts, loc) = (inst.dsts, inst.loc);
+    let mut chain: ArrayVec<Inst, CHAIN> = chain.into_iter().cloned().collect();
+    if inverted && let Some(last) = chain.last_mut() {
+        last.cond = negated(last);
+    }
     let mut last = None;
     for mut set in chain.into_iter().rev() {
         if let Some(inner) = last.take() {
