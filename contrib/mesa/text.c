@@ -2,7 +2,7 @@
  *
  * It is what Mesa's nir_print_shader and tgsi_dump write. The first spends most of its time with formats, on comments that nobody
  * reads, and on properties that nvir does not ask for: so NIR is written here. Rare instructions go through Mesa's printer all the same,
- * and programs with what the state tracker lowers.
+ * and programs with what the state tracker lowers. The form is that of Mesa's later versions, which is the shorter one.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -38,53 +38,59 @@ open_memory(char **bytes, size_t *length)
    return stream;
 }
 
-/* Where the next `count` characters go; null where there is no memory. */
-static char *
-room_for(struct text *t, size_t count)
+/* Makes room for `count` more characters; false where there is no memory. */
+static bool
+grow(struct text *t, size_t count)
 {
-   if (t->length + count > t->room) {
-      size_t room = 2 * t->room + count + 1024;
-      char *bytes = t->failed ? NULL : realloc(t->bytes, room);
-      if (!bytes) {
-         t->failed = true;
-         return NULL;
-      }
-      t->bytes = bytes;
-      t->room = room;
+   size_t room = 2 * t->room + count + 4096;
+   char *bytes = t->failed ? NULL : realloc(t->bytes, room);
+   if (!bytes) {
+      t->failed = true;
+      return false;
    }
-   t->length += count;
-   return t->bytes + t->length - count;
+   t->bytes = bytes;
+   t->room = room;
+   return true;
 }
 
-static void
+static inline void
 put_bytes(struct text *t, const char *bytes, size_t count)
 {
-   char *to = room_for(t, count);
-   if (to)
-      memcpy(to, bytes, count);
+   if (t->length + count <= t->room || grow(t, count)) {
+      memcpy(t->bytes + t->length, bytes, count);
+      t->length += count;
+   }
 }
 
-static void
+static inline void
 put(struct text *t, const char *string)
 {
    put_bytes(t, string, strlen(string));
 }
 
-static void
+static inline void
 put_char(struct text *t, char c)
 {
    put_bytes(t, &c, 1);
 }
 
+/* The digits of a number at the end of 20 characters, and how many they are. */
+static inline unsigned
+digits_of(uint64_t n, char *end)
+{
+   char *digit = end;
+   do
+      *--digit = '0' + n % 10;
+   while (n /= 10);
+   return end - digit;
+}
+
 static void
 put_number(struct text *t, uint64_t n)
 {
-   char digits[20];
-   unsigned at = sizeof(digits);
-   do
-      digits[--at] = '0' + n % 10;
-   while (n /= 10);
-   put_bytes(t, digits + at, sizeof(digits) - at);
+   char digits[20], *end = digits + sizeof(digits);
+   unsigned count = digits_of(n, end);
+   put_bytes(t, end - count, count);
 }
 
 static void
@@ -96,8 +102,11 @@ put_signed(struct text *t, int64_t n)
 }
 
 static void
-put_hex(struct text *t, uint64_t n, unsigned digits)
+put_hex(struct text *t, uint64_t n)
 {
+   unsigned digits = 1;
+   while (digits < 16 && n >> 4 * digits)
+      digits++;
    put(t, "0x");
    while (digits--)
       put_char(t, "0123456789abcdef"[n >> 4 * digits & 0xf]);
@@ -114,17 +123,18 @@ component_names(unsigned components)
 static void
 put_ssa(struct text *t, const nir_def *def)
 {
-   put(t, "ssa_");
+   put_char(t, '%');
    put_number(t, def->index);
 }
 
 static void
 put_def(struct text *t, const nir_def *def)
 {
-   put(t, "vec");
-   put_number(t, def->num_components);
-   put_char(t, ' ');
    put_number(t, def->bit_size);
+   if (def->num_components > 1) {
+      put_char(t, 'x');
+      put_number(t, def->num_components);
+   }
    put_char(t, ' ');
    put_ssa(t, def);
 }
@@ -192,7 +202,7 @@ put_load_const(struct text *t, const nir_load_const_instr *load)
       if (bits == 1)
          put(t, load->value[c].b ? "true" : "false");
       else
-         put_hex(t, nir_const_value_as_uint(load->value[c], bits), bits / 4);
+         put_hex(t, nir_const_value_as_uint(load->value[c], bits));
    }
    put_char(t, ')');
 }
@@ -335,7 +345,7 @@ put_intrinsic(struct text *t, const nir_intrinsic_instr *intrinsic)
       put_def(t, RESULT(intrinsic));
       put(t, " = ");
    }
-   put(t, "intrinsic ");
+   put_char(t, '@');
    put(t, info->name);
    put(t, " (");
    for (unsigned n = 0; n < info->num_srcs; n++) {
@@ -364,7 +374,7 @@ put_phi(struct text *t, nir_phi_instr *phi)
    put_def(t, RESULT(phi));
    nir_foreach_phi_src(src, phi) {
       put(t, between);
-      put(t, "block_");
+      put_char(t, 'b');
       put_number(t, src->pred->index);
       put(t, ": ");
       put_src(t, &src->src);
@@ -432,7 +442,7 @@ put_nodes(struct text *t, struct exec_list *list)
    foreach_list_typed(nir_cf_node, node, node, list) {
       if (node->type == nir_cf_node_block) {
          nir_block *block = nir_cf_node_as_block(node);
-         put(t, "block block_");
+         put(t, "block b");
          put_number(t, block->index);
          put(t, ":\n");
          nir_foreach_instr(instr, block)
@@ -698,7 +708,7 @@ put_function(struct text *t, nir_function *function, gl_shader_stage stage)
       put_variable(t, var, stage);
    nir_index_blocks(impl);
    put_nodes(t, &impl->body);
-   put(t, "block block_");
+   put(t, "block b");
    put_number(t, impl->end_block->index);
    put(t, ":\n}\n");
 }
@@ -713,6 +723,20 @@ tidy(nir_shader *nir)
    nir_opt_dce(nir);
 }
 
+/* `v` and a number. */
+static void
+number_variable(nir_variable *var, unsigned number)
+{
+   char digits[20], *end = digits + sizeof(digits);
+   unsigned count = digits_of(number, end);
+   char *name = ralloc_size(var, count + 2);
+
+   name[0] = 'v';
+   memcpy(name + 1, end - count, count);
+   name[count + 1] = 0;
+   var->name = name;
+}
+
 /* Gives the variables names that no other one of the program has: v0, v1 and so on. Names that users gave say nothing of the program:
  * equal programs are equal texts. */
 static void
@@ -720,9 +744,9 @@ number_variables(nir_shader *nir)
 {
    unsigned count = 0;
    nir_foreach_variable_in_shader(var, nir)
-      var->name = ralloc_asprintf(var, "v%u", count++);
+      number_variable(var, count++);
    foreach_local(var, nir)
-      var->name = ralloc_asprintf(var, "v%u", count++);
+      number_variable(var, count++);
 }
 
 /* Uniforms get their values from outside. */

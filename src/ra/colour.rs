@@ -14,7 +14,7 @@ use super::operands::{self, Tuple};
 use super::pcopy::{self, Location, Scratch};
 use super::plan::{Action, Plan, SpillLocation};
 use super::prepare::Facts;
-use super::recolour::Attempt;
+use super::recolour::{Attempt, Spent};
 use super::remat::{self, Remat};
 use super::result_regs::ResultRegs;
 use super::{Allocation, Job, Move, Phys, RaError, RegSet, Span, Spans, Summary};
@@ -62,14 +62,8 @@ pub(super) struct Colour<'a> {
     /// What the functions that are called may write.
     pub clobbers: RegSet,
     attempt: Attempt,
+    spent: Spent,
     pub scratch_slots_used: bool,
-}
-
-/// What the first moves cost.
-#[derive(Default)]
-pub(super) struct Cost {
-    counted: usize,
-    sum: usize,
 }
 
 /// What colouring a function begins with, however many registers it may use.
@@ -127,6 +121,7 @@ impl<'a> Colour<'a> {
             through: Vec::new(),
             clobbers: RegSet::default(),
             attempt,
+            spent: Spent::default(),
             scratch_slots_used: false,
         }
     }
@@ -134,7 +129,6 @@ impl<'a> Colour<'a> {
     /// Assigns registers in all blocks; the moves on edges are still missing.
     pub(super) fn run(&mut self) -> Result<(), RaError> {
         let accesses = self.accesses;
-        let mut cost = Cost::default();
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
             self.results.enter(self.f, b, n as u32, self.live);
@@ -144,18 +138,16 @@ impl<'a> Colour<'a> {
                 self.results.now.1 = at as u32;
                 let (defs, uses) = accesses.of(b, at, body.len());
                 self.instruction(i, defs, uses)?;
-                self.within_cost(&mut cost)?;
+                self.check_cost()?;
             }
             self.leave(b);
         }
         Ok(())
     }
 
-    /// Adds up the moves made since; an error where they cost more than the attempt is worth.
-    pub(super) fn within_cost(&self, cost: &mut Cost) -> Result<(), RaError> {
-        cost.sum += self.out.moves[cost.counted..].iter().map(Move::cost).sum::<usize>();
-        cost.counted = self.out.moves.len();
-        if cost.sum > self.attempt.most_moves { Err(self.pressure()) } else { Ok(()) }
+    /// An error where the moves cost more than the attempt is worth.
+    pub(super) fn check_cost(&mut self) -> Result<(), RaError> {
+        if self.spent.is_worth(&self.attempt, &self.out.moves) { Ok(()) } else { Err(self.pressure()) }
     }
 
     pub(super) fn file(&mut self, class: Class) -> &mut File {

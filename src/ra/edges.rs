@@ -4,7 +4,7 @@
 //! Every edge has a place of its own, since critical ones are split: the end of its source, if that
 //! jumps, or else the beginning of its target.
 
-use super::colour::{Colour, Cost};
+use super::colour::Colour;
 use super::file::Mask;
 use super::pcopy::{self, Location, Scratch};
 use super::plan::SpillLocation;
@@ -17,7 +17,6 @@ impl Colour<'_> {
     /// where all moves cost more than the attempt is worth.
     pub(super) fn edges(&mut self) -> Result<(), RaError> {
         self.results();
-        let mut cost = Cost::default();
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
             // At the beginning: edges from a branch, then stores of parameters.
@@ -36,7 +35,7 @@ impl Colour<'_> {
                 _ => {}
             }
             self.out.end[b] = self.span_from(start);
-            self.within_cost(&mut cost)?;
+            self.check_cost()?;
         }
         Ok(())
     }

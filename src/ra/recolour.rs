@@ -37,6 +37,22 @@ fn cost(moves: &[Move]) -> usize {
     moves.iter().map(Move::cost).sum()
 }
 
+/// What the moves of an attempt cost so far.
+#[derive(Default)]
+pub(super) struct Spent {
+    moves: usize,
+    cost: usize,
+}
+
+impl Spent {
+    /// Adds the moves made since; whether all cost no more than the attempt is worth.
+    pub(super) fn is_worth(&mut self, attempt: &Attempt, moves: &[Move]) -> bool {
+        self.cost += cost(&moves[self.moves..]);
+        self.moves = moves.len();
+        self.cost <= attempt.most_moves
+    }
+}
+
 /// What colours a function: with all values in registers, or with constants made again so that
 /// `Some(k)` registers suffice. Gives nothing where that does not succeed.
 pub(crate) type Recolour<'a> = dyn FnMut(Option<usize>, Attempt) -> Option<Allocation> + 'a;
@@ -69,7 +85,7 @@ pub(super) fn search(
     let mut recolour = |again: Option<usize>, limit: u32, from: End, below: u32| {
         let most_moves = most_moves(limit, again.is_none());
         let found = recolour(again, Attempt { limit, from, most_moves });
-        found.filter(|a| a.gprs < below && a.spills + a.fills == 0 && cost(&a.moves) <= most_moves)
+        found.filter(|a| a.gprs < below && a.spills + a.fills == 0)
     };
     let (mut low, mut high) = (least.alive.max(1), best.gprs);
     let mut limit = low;

@@ -177,6 +177,9 @@ pub struct Function<'s> {
     tex_srcs: Vec<(TexRole, Src)>,
     phis: Vec<(u32, Src)>,
     copies: Vec<(Dest, Src)>,
+    texs: Vec<Tex>,
+    derefs: Vec<Deref<'s>>,
+    unknown: Vec<Unknown<'s>>,
 }
 
 macro_rules! pool {
@@ -185,10 +188,24 @@ macro_rules! pool {
             &self.$field[range.bounds()]
         }
 
-        pub(super) fn $push(&mut self, items: impl IntoIterator<Item = $ty>) -> Range {
+        pub(super) fn $push(&mut self, items: &[$ty]) -> Range {
             let start = self.$field.len() as u32;
-            self.$field.extend(items);
-            Range { start, len: self.$field.len() as u32 - start }
+            self.$field.extend_from_slice(items);
+            Range { start, len: items.len() as u32 }
+        }
+    };
+}
+
+/// The same for what stands alone: a node is small because the rare and large ones are elsewhere.
+macro_rules! rare {
+    ($id:ident, $get:ident, $push:ident, $field:ident, $ty:ty) => {
+        pub fn $get(&self, id: $id) -> &$ty {
+            &self.$field[id.0 as usize]
+        }
+
+        pub(super) fn $push(&mut self, item: $ty) -> $id {
+            self.$field.push(item);
+            $id(self.$field.len() as u32 - 1)
         }
     };
 }
@@ -207,8 +224,22 @@ impl<'s> Function<'s> {
     pool!(srcs, push_srcs, srcs, Src);
     pool!(consts, push_consts, consts, u64);
     pool!(tex_srcs, push_tex_srcs, tex_srcs, (TexRole, Src));
-    pool!(phi_srcs, push_phi_srcs, phis, (u32, Src));
     pool!(copies, push_copies, copies, (Dest, Src));
+
+    rare!(TexId, tex, push_tex, texs, Tex);
+    rare!(DerefId, deref, push_deref, derefs, Deref<'s>);
+    rare!(UnknownId, unknown, push_unknown, unknown, Unknown<'s>);
+
+    pub fn phi_srcs(&self, range: Range) -> &[(u32, Src)] {
+        &self.phis[range.bounds()]
+    }
+
+    /// Makes the last run of them longer.
+    pub(super) fn push_phi_src(&mut self, run: Range, item: (u32, Src)) -> Range {
+        let start = if run.len == 0 { self.phis.len() as u32 } else { run.start };
+        self.phis.push(item);
+        Range { start, len: self.phis.len() as u32 - start }
+    }
 
     /// What the indices of an intrinsic say.
     pub fn indices(&self, id: IndicesId) -> &Indices {
@@ -289,12 +320,13 @@ impl<'s> Function<'s> {
     }
 
     /// What a node defines, as far as that is one thing: parallel copies define several.
-    pub(super) fn dest(node: &Node<'_>) -> Option<Dest> {
+    pub(super) fn dest(&self, node: &Node<'_>) -> Option<Dest> {
         match node {
-            Node::Alu(Alu { dest, .. }) | Node::Tex(Tex { dest, .. }) | Node::Phi { dest, .. } => Some(*dest),
-            Node::Deref(Deref { dest, .. }) => Some(*dest),
+            Node::Alu(Alu { dest, .. }) | Node::Phi { dest, .. } => Some(*dest),
+            Node::Tex(id) => Some(self.tex(*id).dest),
+            Node::Deref(id) => Some(self.deref(*id).dest),
             Node::Intrinsic(i) => i.dest,
-            Node::Unknown(u) => u.dest,
+            Node::Unknown(id) => self.unknown(*id).dest,
             _ => None,
         }
     }
@@ -307,7 +339,7 @@ impl<'s> Function<'s> {
                 Node::ParallelCopy(range) => self.copies(*range),
                 _ => &[],
             };
-            for dest in copies.iter().map(|(d, _)| *d).chain(Function::dest(node)) {
+            for dest in copies.iter().map(|(d, _)| *d).chain(self.dest(node)) {
                 if let Dest::Reg(reg, _) = dest {
                     writers.entry(reg.index).or_default().push(at as u32);
                 }
@@ -318,7 +350,7 @@ impl<'s> Function<'s> {
 
     /// Registers that are indexed by a value somewhere in the body.
     pub(crate) fn indexed_registers(&self) -> FxHashSet<u32> {
-        let dests = self.body.iter().filter_map(|(node, _)| Function::dest(node));
+        let dests = self.body.iter().filter_map(|(node, _)| self.dest(node));
         let written = dests.chain(self.copies.iter().map(|(d, _)| *d)).filter_map(|d| match d {
             Dest::Reg(reg, _) => Some(reg),
             Dest::Ssa(_) => None,
@@ -346,6 +378,18 @@ impl<'s> Function<'s> {
 /// The indices of an intrinsic; 0: none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IndicesId(u32);
+
+/// Of [`Function::tex`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TexId(u32);
+
+/// Of [`Function::deref`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DerefId(u32);
+
+/// Of [`Function::unknown`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownId(u32);
 
 /// A single source of a function's pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -378,9 +422,9 @@ pub enum Node<'s> {
     Undef(Def),
     Alu(Alu),
     Intrinsic(Intrinsic),
-    Tex(Tex),
-    Deref(Deref<'s>),
-    Unknown(Unknown<'s>),
+    Tex(TexId),
+    Deref(DerefId),
+    Unknown(UnknownId),
     /// Sources in [`Function::phi_srcs`], each with its predecessor's label.
     Phi {
         dest: Dest,
@@ -436,23 +480,24 @@ pub enum Place {
 /// Components read, in order: `.xxyw`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Swizzle {
-    nibbles: u64,
+    /// Two components a byte.
+    nibbles: [u8; 8],
     len: u8,
 }
 
 impl Swizzle {
-    pub const EMPTY: Swizzle = Swizzle { nibbles: 0, len: 0 };
+    pub const EMPTY: Swizzle = Swizzle { nibbles: [0; 8], len: 0 };
 
     /// Appends a component below 16; more than 16 are dropped.
     pub fn push(&mut self, component: u8) {
         if self.len < 16 {
-            self.nibbles |= u64::from(component & 15) << (4 * self.len);
+            self.nibbles[usize::from(self.len / 2)] |= (component & 15) << (4 * (self.len & 1));
             self.len += 1;
         }
     }
 
     pub fn get(self, i: usize) -> Option<usize> {
-        (i < usize::from(self.len)).then(|| (self.nibbles >> (4 * i)) as usize & 15)
+        (i < usize::from(self.len)).then(|| usize::from(self.nibbles[i / 2] >> (4 * (i & 1)) & 15))
     }
 
     pub fn len(self) -> usize {

@@ -49,12 +49,18 @@ impl<'s> Cursor<'s> {
     #[inline]
     pub(super) fn space(&mut self) {
         // Mostly there is a blank, or nothing to pass over.
-        self.pos += usize::from(self.peek() == b' ');
-        if matches!(self.peek(), b' ' | b'\t' | b'\r' | b'/') {
+        let mut next = self.peek();
+        if next == b' ' {
+            self.pos += 1;
+            next = self.peek();
+        }
+        // Above `/` there are no blanks.
+        if next <= b'/' && matches!(next, b' ' | b'\t' | b'\r' | b'/') {
             self.long_space();
         }
     }
 
+    #[cold]
     fn long_space(&mut self) {
         loop {
             match self.peek() {
@@ -214,19 +220,23 @@ fn line_len(text: &[u8]) -> usize {
 
 /// A decimal number of up to 18 digits that a text begins with, and how many they are.
 #[inline]
-pub(super) fn short_number(text: &[u8]) -> Option<(u64, usize)> {
-    let (mut n, mut len) = (0, 0);
-    while let Some(&b) = text.get(len)
-        && b.is_ascii_digit()
-    {
-        n = n * 10 + u64::from(b - b'0');
-        len += 1;
-        if len > 18 {
-            return None;
+pub(super) fn digits(text: &[u8]) -> Option<(u64, usize)> {
+    let (mut n, mut len) = (0u64, 0);
+    for &b in text {
+        let digit = b.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
         }
+        n = n.wrapping_mul(10).wrapping_add(digit.into());
+        len += 1;
     }
-    let ends = !text.get(len).is_some_and(u8::is_ascii_alphanumeric);
-    (len > 0 && ends).then_some((n, len))
+    (1..=18).contains(&len).then_some((n, len))
+}
+
+/// The same where no letter follows.
+#[inline]
+pub(super) fn short_number(text: &[u8]) -> Option<(u64, usize)> {
+    digits(text).filter(|&(_, len)| !text.get(len).is_some_and(u8::is_ascii_alphabetic))
 }
 
 /// Letters, digits and the underscore.

@@ -465,7 +465,7 @@ struct Touched<'a> {
 fn sizes(f: &Function<'_>) -> FxHashMap<u32, u8> {
     let size = |node: &Node<'_>| match *node {
         Node::Const { def, .. } | Node::Undef(def) => Some((def.index, def.shape.comps)),
-        ref other => match Function::dest(other) {
+        ref other => match f.dest(other) {
             Some(Dest::Ssa(def)) => Some((def.index, def.shape.comps)),
             _ => None,
         },

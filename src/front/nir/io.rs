@@ -51,7 +51,7 @@ fn is_attribute(d: &Deref<'_>) -> bool {
 }
 
 fn has_derefs(f: &Function<'_>) -> bool {
-    f.body.iter().any(|(node, _)| matches!(node, Node::Deref(d) if is_attribute(d)))
+    f.body.iter().any(|(node, _)| matches!(node, Node::Deref(d) if is_attribute(f.deref(*d))))
 }
 
 /// The first number behind those that a node defines.
@@ -63,7 +63,7 @@ fn after(f: &Function<'_>, node: &Node<'_>) -> u32 {
     match node {
         Node::Const { def, .. } | Node::Undef(def) => def.index.saturating_add(1),
         Node::ParallelCopy(range) => f.copies(*range).iter().map(|(d, _)| number(d)).max().unwrap_or(0),
-        node => Function::dest(node).map_or(0, |dest| number(&dest)),
+        node => f.dest(node).map_or(0, |dest| number(&dest)),
     }
 }
 
@@ -115,7 +115,10 @@ struct Lower<'f, 's> {
 impl<'f, 's> Lower<'f, 's> {
     fn node(&mut self, node: Node<'s>, span: Span) -> Result<(), Box<Diagnostic>> {
         match node {
-            Node::Deref(d) if is_attribute(&d) => return self.deref(&d, span),
+            Node::Deref(id) if is_attribute(self.f.deref(id)) => {
+                let deref = *self.f.deref(id);
+                return self.deref(&deref, span);
+            }
             Node::Intrinsic(i) => match i.info.kind {
                 Kind::Load(Mem::Deref) | Kind::Store(Mem::Deref) | Kind::InterpolateDeref(_) => {
                     if let Some(chain) = self.chain(&self.f.srcs(i.srcs)[0]) {
@@ -356,14 +359,14 @@ impl<'f, 's> Lower<'f, 's> {
 
     fn constant(&mut self, value: u32, span: Span) -> Src {
         let (def, src) = self.define(WORD, span);
-        let values = self.f.push_consts([value.into()]);
+        let values = self.f.push_consts(&[value.into()]);
         self.f.body.push((Node::Const { def, values }, span));
         src
     }
 
     fn alu(&mut self, name: &str, a: Src, b: Src, span: Span) -> Src {
         let (def, src) = self.define(WORD, span);
-        let srcs = self.f.push_srcs([a, b]);
+        let srcs = self.f.push_srcs(&[a, b]);
         if let Some(info) = alu::lookup(name) {
             let dest = Dest::Ssa(def);
             let alu = Alu { info, dest, exact: false, saturate: false, nsw: false, nuw: false, srcs };
@@ -373,7 +376,7 @@ impl<'f, 's> Lower<'f, 's> {
     }
 
     fn push(&mut self, kind: Kind, dest: Option<Dest>, srcs: &[Src], indices: Indices, span: Span) {
-        let srcs = self.f.push_srcs(srcs.iter().copied());
+        let srcs = self.f.push_srcs(srcs);
         let indices = self.f.push_indices(indices);
         if let Some(info) = intrinsics::of_interface(kind) {
             self.f.body.push((Node::Intrinsic(Intrinsic { info, dest, srcs, indices }), span));

@@ -485,12 +485,13 @@ impl<'a> Lower<'a, '_> {
                 self.whole(self.fun.srcs(intrinsic.srcs));
                 self.intrinsic(intrinsic);
             }
-            Node::Tex(tex) => {
+            Node::Tex(id) => {
+                let tex = self.fun.tex(*id);
                 self.whole(self.fun.tex_srcs(tex.srcs).iter().map(|(_, s)| s));
                 self.texture(tex);
             }
-            Node::Deref(deref) => self.deref(deref),
-            Node::Unknown(unknown) => self.unknown(unknown),
+            Node::Deref(id) => self.deref(self.fun.deref(*id)),
+            Node::Unknown(id) => self.unknown(self.fun.unknown(*id)),
             Node::ParallelCopy(range) => {
                 let copies = self.fun.copies(*range);
                 let values: Vec<_> = copies.iter().map(|(_, src)| self.src_comps(src)).collect();

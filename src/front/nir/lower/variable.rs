@@ -53,7 +53,7 @@ pub(super) fn constants_at(shader: &Shader<'_>) -> Option<u32> {
 
 fn named<'a>(f: &Function<'a>) -> impl Iterator<Item = &'a str> {
     f.body.iter().filter_map(|(node, _)| match node {
-        Node::Deref(d) => match d.kind {
+        Node::Deref(d) => match f.deref(*d).kind {
             DerefKind::Var(name) => Some(name),
             _ => None,
         },

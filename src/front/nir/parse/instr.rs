@@ -27,7 +27,12 @@ impl<'s> Parser<'s> {
         self.cur.space();
         let start = self.cur.pos;
         let dest = self.dest(f)?;
-        let dest_end = self.cur.pos;
+        let span = Span::new(start, self.cur.pos);
+        self.definition(f, dest, span)
+    }
+
+    /// After the destination.
+    pub(super) fn definition(&mut self, f: &mut Function<'s>, dest: Dest, dest_span: Span) -> Result<Node<'s>> {
         self.cur.expect(b'=')?;
         self.cur.space();
         match self.cur.peek() {
@@ -43,7 +48,6 @@ impl<'s> Parser<'s> {
         }
         let at = self.cur.pos;
         let word = self.cur.word();
-        let dest_span = Span::new(start, dest_end);
         match word {
             "load_const" => {
                 let def = ssa(dest, dest_span)?;
@@ -67,7 +71,10 @@ impl<'s> Parser<'s> {
             if i > 0 {
                 self.cur.expect(b',')?;
             }
-            let value = if self.cur.eat_word("true") {
+            self.cur.space();
+            let value = if self.cur.peek().is_ascii_digit() {
+                self.cur.number()?
+            } else if self.cur.eat_word("true") {
                 1
             } else if self.cur.eat_word("false") {
                 0
@@ -81,7 +88,7 @@ impl<'s> Parser<'s> {
             return Err(self.cur.expected(&format!("the end of {} values", def.shape.comps)));
         }
         self.cur.skip_line();
-        Ok(Node::Const { def, values: f.push_consts(values) })
+        Ok(Node::Const { def, values: f.push_consts(&values) })
     }
 
     fn alu(&mut self, f: &mut Function<'s>, dest: Dest, name: &'s str, at: usize) -> Result<Node<'s>> {
@@ -122,7 +129,7 @@ impl<'s> Parser<'s> {
             }
             srcs.push(self.alu_src(f)?);
         }
-        node.srcs = f.push_srcs(srcs);
+        node.srcs = f.push_srcs(&srcs);
         Ok(Node::Alu(node))
     }
 
@@ -148,7 +155,7 @@ impl<'s> Parser<'s> {
                     }
                 }
                 self.cur.expect(b')')?;
-                srcs = f.push_srcs(list);
+                srcs = f.push_srcs(&list);
             } else {
                 let list = self.indices(info.is_some())?;
                 indices = f.push_indices(list);
@@ -156,7 +163,7 @@ impl<'s> Parser<'s> {
         }
         let span = self.span_of(name);
         let Some(info) = info else {
-            return Ok(Node::Unknown(Unknown { kind: UnknownKind::Intrinsic, name, dest, span }));
+            return Ok(Node::Unknown(f.push_unknown(Unknown { kind: UnknownKind::Intrinsic, name, dest, span })));
         };
         if srcs.len as usize != info.srcs.len() {
             let wanted = info.srcs.len();
@@ -168,20 +175,20 @@ impl<'s> Parser<'s> {
 
     /// `block_0: ssa_1, block_3: ssa_9`.
     fn phi(&mut self, f: &mut Function<'s>, dest: Dest) -> Result<Node<'s>> {
-        // A block behind several breaks has as many sources, so there is no small bound here.
-        let mut list = Vec::new();
+        let mut srcs = Range::default();
         self.cur.space();
         if !self.cur.at_line_end() {
             loop {
                 let label = self.label()?;
                 self.cur.expect(b':')?;
-                list.push((label, self.src(f)?));
+                let src = self.src(f)?;
+                srcs = f.push_phi_src(srcs, (label, src));
                 if !self.cur.eat(b',') {
                     break;
                 }
             }
         }
-        Ok(Node::Phi { dest, srcs: f.push_phi_srcs(list) })
+        Ok(Node::Phi { dest, srcs })
     }
 
     /// After the first `=`: `ssa_1; r2 = ssa_3`.
@@ -197,7 +204,7 @@ impl<'s> Parser<'s> {
             dest = self.dest(f)?;
             self.cur.expect(b'=')?;
         }
-        Ok(Node::ParallelCopy(f.push_copies(list)))
+        Ok(Node::ParallelCopy(f.push_copies(&list)))
     }
 
     /// After `call`: `NAME ssa_1, ssa_2`, with parameter names before the values in later texts.
@@ -221,7 +228,7 @@ impl<'s> Parser<'s> {
                 break;
             }
         }
-        Ok(Node::Call { callee, args: f.push_srcs(list) })
+        Ok(Node::Call { callee, args: f.push_srcs(&list) })
     }
 
     /// `&name (shared uint)`, `&(*ssa_1)[ssa_2] (ssbo float)`, `&ssa_1->field (…)`, `(int *)ssa_1 (…)`.
@@ -230,7 +237,7 @@ impl<'s> Parser<'s> {
             "deref_var" => {
                 self.cur.expect(b'&')?;
                 let line = self.cur.rest_of_line();
-                let len = line.find(" (").unwrap_or(line.len());
+                let len = line.as_bytes().windows(2).position(|w| w == b" (").unwrap_or(line.len());
                 self.cur.pos += len;
                 DerefKind::Var(line[..len].trim())
             }
@@ -281,7 +288,7 @@ impl<'s> Parser<'s> {
             *align_offset = fact(facts, "align_offset=");
         }
         self.cur.skip_line();
-        Ok(Node::Deref(Deref { dest, kind, modes, ty: self.types.named(ty) }))
+        Ok(Node::Deref(f.push_deref(Deref { dest, kind, modes, ty: self.types.named(ty) })))
     }
 }
 

@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> std::result::Result<Shader<'_>, Diagnostics> {
         literals: Vec::new(),
         waiting: FxHashMap::default(),
         bodiless: 0,
-        lines: text.bytes().filter(|&byte| byte == b'\n').count(),
+        lines: memchr::memchr_iter(b'\n', text.as_bytes()).count(),
     };
     let shader = parser.shader();
     if shader.functions.iter().all(|f| !f.defined) && parser.diags.is_empty() {
@@ -239,6 +239,11 @@ impl<'s> Parser<'s> {
 
     /// A line of a body that does not begin with `}`.
     fn line(&mut self, f: &mut Function<'s>, open: &mut Vec<Open>, start: usize) -> Result<()> {
+        if let Some(def) = self.plain_dest() {
+            let node = self.definition(f, Dest::Ssa(def), Span::new(start, self.cur.pos))?;
+            f.body.push((node, Span::new(start, self.cur.pos)));
+            return Ok(());
+        }
         if self.cur.peek() == b'@' {
             self.cur.pos += 1;
             let node = self.intrinsic(f, None)?;

@@ -1,7 +1,7 @@
 //! Definitions and sources.
 
 use super::super::ast::*;
-use super::super::cursor::{Result, short_number};
+use super::super::cursor::{Result, digits, short_number};
 use super::Parser;
 use super::header::valid;
 use crate::diag::{Diagnostic, Span};
@@ -81,11 +81,11 @@ impl<'s> Parser<'s> {
     }
 
     /// `vec4 32 ssa_5` or `32x4 %5` with nothing else around it, as nearly all are; none: nothing is passed over.
-    fn plain_dest(&mut self) -> Option<Def> {
+    pub(super) fn plain_dest(&mut self) -> Option<Def> {
         let rest = self.cur.rest();
         let (first, mut len) = match rest.strip_prefix(b"vec") {
             Some(rest) => short_number(rest).map(|(n, len)| (n, 3 + len))?,
-            None => short_number(rest)?,
+            None => digits(rest)?,
         };
         let vec = rest[0] == b'v';
         let second = match rest.get(len) {
@@ -105,10 +105,10 @@ impl<'s> Parser<'s> {
         let (comps, bits) = if vec { (first, second) } else { (second, first) };
         let shape = Shape { bits: u8::try_from(bits).ok()?, comps: u8::try_from(comps).ok()? };
         let rest = rest.get(len..)?.strip_prefix(b" ")?;
-        let digits = rest.strip_prefix(b"ssa_").or_else(|| rest.strip_prefix(b"%"))?;
-        let (index, digits_len) = short_number(digits)?;
+        let value = rest.strip_prefix(b"ssa_").or_else(|| rest.strip_prefix(b"%"))?;
+        let (index, value_len) = short_number(value)?;
         let index = u32::try_from(index).ok()?;
-        let end = rest.len() - digits.len() + digits_len;
+        let end = rest.len() - value.len() + value_len;
         if !valid(shape) || rest.get(end) != Some(&b' ') {
             return None;
         }
@@ -184,26 +184,35 @@ impl<'s> Parser<'s> {
                     return Err(self.cur.expected("an index that nests less"));
                 }
                 let src = self.plain_src(f, depth + 1)?;
-                indirect = Some(SrcId(f.push_srcs([src]).start));
+                indirect = Some(SrcId(f.push_srcs(&[src]).start));
             }
             self.cur.expect(b']')?;
         }
         Ok(RegRef { index, base, indirect })
     }
 
+    /// The number of `ssa_5` or `%5`; none: nothing is passed over.
+    #[inline]
+    fn plain_value(&mut self) -> Option<u32> {
+        let (prefix, rest) = match self.cur.rest() {
+            [b'%', rest @ ..] => (1, rest),
+            [b's', b's', b'a', b'_', rest @ ..] => (4, rest),
+            _ => return None,
+        };
+        let (n, len) = short_number(rest)?;
+        let n = u32::try_from(n).ok()?;
+        self.cur.pos += prefix + len;
+        Some(n)
+    }
+
     /// A value or register, with the constant that the newer printer repeats after it.
     fn plain_src(&mut self, f: &mut Function<'s>, depth: u32) -> Result<Src> {
         self.cur.space();
         let start = self.cur.pos;
-        let place = if let Some(prefix) = self.ssa_prefix() {
-            let quick = short_number(&self.cur.rest()[prefix.len()..]);
-            match quick.and_then(|(n, len)| Some((u32::try_from(n).ok()?, len))) {
-                Some((n, len)) => {
-                    self.cur.pos += prefix.len() + len;
-                    Place::Ssa(n)
-                }
-                None => Place::Ssa(self.prefixed(prefix, "a value's number")?),
-            }
+        let place = if let Some(n) = self.plain_value() {
+            Place::Ssa(n)
+        } else if let Some(prefix) = self.ssa_prefix() {
+            Place::Ssa(self.prefixed(prefix, "a value's number")?)
         } else if self.at_register() {
             Place::Reg(self.reg_ref(f, depth)?)
         } else {
@@ -215,10 +224,14 @@ impl<'s> Parser<'s> {
     }
 
     /// ` (0x3, 0x4)`, ` (true)`, ` (1.000000)`, ` (-inf)` after a use; other parentheses are left alone.
+    #[inline]
     fn repeated_constant(&mut self) {
-        if self.cur.peek() != b' ' || self.cur.peek_at(1) != b'(' {
-            return;
+        if self.cur.peek() == b' ' && self.cur.peek_at(1) == b'(' {
+            self.constant_in_parentheses();
         }
+    }
+
+    fn constant_in_parentheses(&mut self) {
         let inside = &self.cur.rest()[2..];
         let number = inside.first().is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+'));
         let word =

@@ -48,15 +48,17 @@ impl<'s> Parser<'s> {
                 break;
             }
         }
-        let unknown = |kind, name, span| Ok(Node::Unknown(Unknown { kind, name, dest: Some(dest), span }));
+        let mut unknown = |kind, name, span| {
+            Ok(Node::Unknown(f.push_unknown(Unknown { kind, name, dest: Some(dest), span })))
+        };
         match (op, strange) {
             // Whatever it is asked about has one answer.
             (Some(TexOpcode::SamplesIdentical), _) | (Some(_), None) => {}
             (_, Some((name, span))) => return unknown(UnknownKind::TexRole, name, span),
             (None, None) => return unknown(UnknownKind::TexOpcode, name, self.span_of(name)),
         }
-        tex.srcs = f.push_tex_srcs(srcs);
-        Ok(Node::Tex(tex))
+        tex.srcs = f.push_tex_srcs(&srcs);
+        Ok(Node::Tex(f.push_tex(tex)))
     }
 
     /// One of `ssa_1 (coord)`, `0 (texture)`, `{ (0, 1), … } (offsets)`, and words such as `2D`. Gives back the name of

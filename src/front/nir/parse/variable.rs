@@ -8,7 +8,6 @@ use super::Parser;
 use super::operand::component;
 use crate::diag::Span;
 use crate::format::Format;
-use memchr::memmem;
 
 /// Words before a variable's mode; that of a temporary is not written.
 #[rustfmt::skip]
@@ -33,13 +32,13 @@ impl<'s> Parser<'s> {
     pub(super) fn variable(&mut self, start: usize, temporary: Mode) -> Result<Variable<'s>> {
         let line = self.cur.rest_of_line();
         let line_at = self.cur.pos;
-        let (head, init) = match memmem::find(line.as_bytes(), b" = ") {
+        let (head, init) = match find(line, b'=', " = ") {
             Some(at) => (&line[..at], Some(line[at + 3..].trim())),
             None => (line, None),
         };
         let head = head.trim_end();
         // A location's list is the last thing before the initialiser; names may hold parentheses of their own.
-        let open = memmem::rfind(head.as_bytes(), b" (").filter(|&at| head[at..].contains(')'));
+        let open = rfind(head, b'(', " (").filter(|&at| head[at..].contains(')'));
         let (words, place) = match open {
             Some(at) => (&head[..at], Some(&head[at + 2..])),
             None => (head, None),
@@ -53,7 +52,7 @@ impl<'s> Parser<'s> {
             return Err(self.cur.expected("a variable's mode, type and name"));
         };
         // The mode is the word before the interpolation mode.
-        let found = memmem::find(qualifiers.as_bytes(), INTERP_MODE.as_bytes());
+        let found = find(qualifiers, b'I', INTERP_MODE);
         let (before, interpolation, after) = match found {
             Some(at) => {
                 let after = &qualifiers[at + INTERP_MODE.len()..];
@@ -180,6 +179,21 @@ impl<'s> Parser<'s> {
             self.cur.expect(b';')?;
         }
     }
+}
+
+/// Where a short word is for the first time, by a byte in it that is rare.
+fn find(text: &str, rare: u8, word: &str) -> Option<usize> {
+    memchr::memchr_iter(rare, text.as_bytes()).find_map(|at| word_around(text, at, rare, word))
+}
+
+/// The same for the last time.
+fn rfind(text: &str, rare: u8, word: &str) -> Option<usize> {
+    memchr::memrchr_iter(rare, text.as_bytes()).find_map(|at| word_around(text, at, rare, word))
+}
+
+fn word_around(text: &str, at: usize, rare: u8, word: &str) -> Option<usize> {
+    let start = at.checked_sub(word.bytes().position(|b| b == rare)?)?;
+    text.as_bytes()[start..].starts_with(word.as_bytes()).then_some(start)
 }
 
 /// `0x0000001f`, `true`, `-1.500000`, `inf`.

@@ -24,7 +24,7 @@ impl<'a> Checker<'a, '_> {
     /// The deref that makes a source.
     pub(super) fn deref_of(&self, src: &Src) -> Option<&'a Deref<'a>> {
         match self.node_of(src)? {
-            Node::Deref(deref) => Some(deref),
+            Node::Deref(id) => Some(self.fun.deref(*id)),
             _ => None,
         }
     }

@@ -92,7 +92,7 @@ fn scan(text: &str, fun: &Function<'_>, values: &mut Values, findings: &mut Find
                 }
             }
             node => {
-                if let Some(Dest::Ssa(def)) = Function::dest(node) {
+                if let Some(Dest::Ssa(def)) = fun.dest(node) {
                     define(def, &mut builder);
                 }
             }
@@ -151,8 +151,8 @@ impl<'a> Checker<'a, '_> {
                 Node::Const { def, values } => self.constant(*def, fun.consts(*values)),
                 Node::Alu(alu) => self.alu(alu),
                 Node::Intrinsic(intrinsic) => self.intrinsic(intrinsic),
-                Node::Tex(tex) => self.texture(tex),
-                Node::Deref(deref) => self.deref(deref),
+                Node::Tex(id) => self.texture(fun.tex(*id)),
+                Node::Deref(id) => self.deref(fun.deref(*id)),
                 Node::Phi { dest, srcs } => self.phi(dest, fun.phi_srcs(*srcs)),
                 Node::ParallelCopy(range) => {
                     for (dest, src) in fun.copies(*range) {
