@@ -20,7 +20,7 @@ use super::result_regs::ResultRegs;
 use super::{Allocation, Job, Move, Phys, RaError, RegSet, Span, Spans, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
-use crate::ir::{BlockId, Call, Class, FuncId, Function, InstId, Term, ValueId};
+use crate::ir::{BlockId, Class, FuncId, Function, InstId, Term, ValueId};
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
@@ -55,15 +55,26 @@ pub(super) struct Colour<'a> {
     /// Stores of parameters that have slots, at the beginning of blocks.
     pub entry_stores: SecondaryMap<BlockId, Vec<Move>>,
     accesses: &'a Accesses,
-    across_calls: AcrossCalls,
+    pub across_calls: AcrossCalls,
     copies: Vec<(Location, Location)>,
-    /// The values that live into the block being entered, with their registers.
-    through: Vec<(ValueId, u8)>,
+    lists: Lists,
     /// What the functions that are called may write.
     pub clobbers: RegSet,
     attempt: Attempt,
     spent: Spent,
     pub scratch_slots_used: bool,
+}
+
+/// Lists of the block that is entered or left, kept for their memory.
+#[derive(Default)]
+struct Lists {
+    preds: Vec<BlockId>,
+    /// The values that live into it, with their registers.
+    through: Vec<(ValueId, u8)>,
+    /// Those without a register yet.
+    homeless: Vec<ValueId>,
+    /// Its parameters with their registers, or what its terminator reads.
+    others: Vec<(ValueId, u8)>,
 }
 
 /// What colouring a function begins with, however many registers it may use.
@@ -118,7 +129,7 @@ impl<'a> Colour<'a> {
             accesses,
             across_calls,
             copies: Vec::new(),
-            through: Vec::new(),
+            lists: Lists::default(),
             clobbers: RegSet::default(),
             attempt,
             spent: Spent::default(),
@@ -175,13 +186,14 @@ impl<'a> Colour<'a> {
     }
 
     /// The same of a value whose class is known.
-    fn release_of(&mut self, v: ValueId, class: Class) {
+    pub(super) fn release_of(&mut self, v: ValueId, class: Class) {
         let r = std::mem::replace(&mut self.loc[v], NONE);
         if r != NONE && class != Class::Carry {
             self.file(class).take(r);
         }
     }
 
+    #[cold]
     pub(super) fn pressure(&self) -> RaError {
         RaError::Pressure { func: self.f.name.clone(), limit: self.attempt.limit }
     }
@@ -270,7 +282,7 @@ impl<'a> Colour<'a> {
     }
 
     /// For a value that lives through calls, a free register that these leave alone.
-    fn beside_calls(&mut self, v: ValueId, wanted: u8) -> Option<u8> {
+    pub(super) fn beside_calls(&mut self, v: ValueId, wanted: u8) -> Option<u8> {
         let end = self.across_calls.end(v);
         if end == 0 {
             return None;
@@ -409,16 +421,18 @@ impl<'a> Colour<'a> {
         }
         // Predecessors that were visited, those in the innermost loop first.
         let order = self.cfg.order_of(b);
-        let mut preds: Vec<BlockId> = self.cfg.preds(b).to_vec();
-        preds.retain(|&p| self.cfg.order_of(p) < order);
+        let mut lists = std::mem::take(&mut self.lists);
+        let Lists { preds, through, homeless, others } = &mut lists;
+        preds.clear();
+        preds.extend(self.cfg.preds(b).iter().copied().filter(|&p| self.cfg.order_of(p) < order));
         preds.sort_by_key(|&p| (std::cmp::Reverse(self.cfg.loop_depth(p)), self.cfg.order_of(p)));
         preds.dedup();
 
-        let mut through = std::mem::take(&mut self.through);
         through.clear();
-        self.stay(live.live_in(b), &plan.entry[b], &preds, &mut through);
-        let mut rest: Vec<ValueId> = through.iter().filter(|t| t.1 == NONE).map(|t| t.0).collect();
-        let some_homeless = !rest.is_empty();
+        self.stay(live.live_in(b), &plan.entry[b], preds, through);
+        homeless.clear();
+        homeless.extend(through.iter().filter(|t| t.1 == NONE).map(|t| t.0));
+        let some_homeless = !homeless.is_empty();
         let in_register =
             |v: &ValueId| !plan.active || f.class(*v) != Class::Gpr || plan.entry[b].binary_search(v).is_ok();
         let params = || of_block.iter().copied().enumerate().filter(|(_, v)| in_register(v));
@@ -427,11 +441,11 @@ impl<'a> Colour<'a> {
             let found = preds.iter().find_map(|&p| self.open_at_exit(p, argument(p)?));
             match found {
                 Some(r) => self.put(v, r, f.class(v)),
-                None => rest.push(v),
+                None => homeless.push(v),
             }
         }
         let of_func = || of_func.iter().copied().filter(in_register);
-        for v in rest {
+        for &v in &*homeless {
             let r = self.pick(v, f.class(v))?;
             self.put(v, r, f.class(v));
         }
@@ -448,9 +462,10 @@ impl<'a> Colour<'a> {
             through.iter_mut().for_each(|t| t.1 = loc[t.0]);
         }
         let params = || params().map(|p| p.1).chain(of_func());
-        let mut defined: Vec<(ValueId, u8)> = params().map(|v| (v, loc[v])).collect();
-        self.entries.set(b, through.iter().copied(), &mut defined);
-        self.through = through;
+        others.clear();
+        others.extend(params().map(|v| (v, loc[v])));
+        self.entries.set(b, through.iter().copied(), others);
+        self.lists = lists;
         self.results.begin_loop(f, b, live, |v| loc[v]);
         if plan.active {
             let store = |v| match plan.spill_locations[v] {
@@ -523,11 +538,12 @@ impl<'a> Colour<'a> {
         self.out.term_regs[b] = (start, self.out.regs.len() as u32);
         let loc = &self.loc;
         let somewhere = |v: ValueId| (loc[v] != NONE).then_some((v, loc[v]));
-        let mut read = Vec::new();
+        let read = &mut self.lists.others;
+        read.clear();
         self.f.blocks[b].term.for_uses(|v| read.extend(somewhere(v)));
         let live_out = self.live.live_out(b);
         if !(read.is_empty() && live_out.is_empty()) {
-            self.exits.set(b, live_out.iter().filter_map(|&v| somewhere(v)), &mut read);
+            self.exits.set(b, live_out.iter().filter_map(|&v| somewhere(v)), read);
         }
         // Nothing of this block stays behind in the table.
         let left = self.gprs.values().chain(self.preds.values());
@@ -623,7 +639,7 @@ impl<'a> Colour<'a> {
 
     /// Records destinations, stores those that have slots, and drops those that nobody reads. The
     /// instruction's registers begin at `regs`, its moves and those after it at `moves`.
-    fn finish(&mut self, i: InstId, defs: &[Access], regs: u32, moves: [u32; 2]) {
+    pub(super) fn finish(&mut self, i: InstId, defs: &[Access], regs: u32, moves: [u32; 2]) {
         for d in defs {
             let r = self.loc[d.v];
             self.out.regs.push((d.v, Phys::new(d.class, r)));
@@ -642,109 +658,6 @@ impl<'a> Colour<'a> {
                 self.release_of(d.v, d.class);
             }
         }
-    }
-
-    /// A call: values that live through it leave the registers it may write, arguments go where it
-    /// reads them.
-    fn call(
-        &mut self,
-        i: InstId,
-        call: &Call,
-        reloads: &[ValueId],
-        dying: &[ValueId],
-        defs: &[Access],
-    ) -> Result<(), RaError> {
-        let start = self.out.moves.len() as u32;
-        let summaries = self.summaries;
-        let Some(callee) = summaries[call.func].as_ref() else {
-            return Err(RaError::Recursion(self.f.name.clone()));
-        };
-        // (What a function that is linked later may write can be beyond them: no value is there.)
-        let beyond = |r: &Phys| r.class() == Class::Gpr && usize::from(r.number()) >= self.gprs.n;
-        if callee.results.iter().any(beyond) {
-            return Err(self.pressure());
-        }
-        let guard = self.f.insts[i].guard.map(|g| g.pred);
-        let stays = |v: ValueId| !dying.contains(&v) || guard == Some(v);
-        // Moves out of the callee's registers.
-        let mut moved: Vec<(ValueId, u8, u8)> = Vec::new();
-        for class in [Class::Gpr, Class::Pred] {
-            let file = if class == Class::Pred { &self.preds } else { &self.gprs };
-            let n = file.n as u8;
-            let mut safe = (0..n).filter(|&r| {
-                !callee.clobbers.contains(Phys::new(class, r)) && file.at(r).is_none_or(|o| !stays(o))
-            });
-            for r in 0..n {
-                let Some(v) = file.at(r).filter(|&v| stays(v)) else { continue };
-                if callee.clobbers.contains(Phys::new(class, r)) {
-                    let Some(to) = safe.next() else { return Err(self.pressure()) };
-                    moved.push((v, r, to));
-                }
-            }
-        }
-        for &(v, from, to) in &moved {
-            let class = self.f.class(v);
-            self.queue(v, Phys::new(class, to), Phys::new(class, from));
-        }
-        let mut late = Vec::new();
-        for (&a, &param) in call.args.iter().zip(&callee.params) {
-            let from = self.loc[a];
-            if from != NONE {
-                self.queue(a, param, Phys::new(self.f.class(a), from));
-            } else {
-                late.push((a, param.number()));
-            }
-        }
-        self.flush_copies();
-        for &(a, r) in &late {
-            self.reload(a, r);
-        }
-        dying.iter().filter(|&&v| stays_not(v, guard)).for_each(|&v| self.release(v));
-        moved.iter().for_each(|m| self.release(m.0));
-        moved.iter().for_each(|m| self.put(m.0, m.2, self.f.class(m.0)));
-        for &v in reloads.iter().filter(|&&v| stays(v)) {
-            let taken = &callee.clobbers;
-            let r = (0..self.gprs.n as u8)
-                .find(|&r| self.gprs.free.has(r) && !taken.contains(Phys::Gpr(r)))
-                .ok_or_else(|| self.pressure())?;
-            self.put(v, r, Class::Gpr);
-            self.reload(v, r);
-        }
-        let before = self.out.moves.len() as u32;
-        let regs = self.out.regs.len() as u32;
-        for (&a, &p) in call.args.iter().zip(&callee.params) {
-            self.out.regs.push((a, p));
-        }
-        if let Some(g) = guard {
-            self.out.regs.push((g, Phys::Pred(self.loc[g])));
-            if dying.contains(&g) {
-                self.release(g);
-            }
-        }
-        for (&v, &r) in call.results.iter().zip(&callee.results) {
-            self.put(v, r.number(), r.class());
-        }
-        self.clobbers.union(&callee.clobbers);
-        self.finish(i, defs, regs, [start, before]);
-        self.clear_of_calls(i, call);
-        Ok(())
-    }
-
-    /// Moves results that live through other calls out of their way at once: then the arguments of
-    /// the next one can be computed where it reads them.
-    fn clear_of_calls(&mut self, i: InstId, call: &Call) {
-        for &v in &call.results {
-            let from = self.loc[v];
-            if self.f.class(v) != Class::Gpr || from == NONE || from as u32 >= self.across_calls.end(v) {
-                continue;
-            }
-            let Some(to) = self.beside_calls(v, NONE) else { continue };
-            self.out.moves.push(Move::Copy { dst: Phys::Gpr(to), src: Phys::Gpr(from) });
-            self.release(v);
-            self.put(v, to, Class::Gpr);
-            self.gprs.used.set(to);
-        }
-        self.out.insts[i].moves[2] = self.out.moves.len() as u32;
     }
 
     /// Puts the allocation together.
@@ -790,9 +703,4 @@ pub(crate) fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<Valu
     let mut map = SecondaryMap::with_default(default);
     map.resize(f.values.len());
     map
-}
-
-/// Whether a value is given up at a call: all that die but its guard.
-fn stays_not(v: ValueId, guard: Option<ValueId>) -> bool {
-    guard != Some(v)
 }

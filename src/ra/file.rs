@@ -100,9 +100,7 @@ impl File {
     }
 
     pub(super) fn clear(&mut self) {
-        for r in self.taken().iter() {
-            self.occ[r as usize] = None.into();
-        }
+        self.occ[..self.n].fill(None.into());
         self.free = Mask::below(self.n);
         self.clear_kept();
     }

@@ -69,6 +69,7 @@ mod accesses;
 mod across_calls;
 pub(crate) mod call_order;
 pub mod calling_convention;
+mod calls;
 mod checker;
 mod colour;
 mod compaction;

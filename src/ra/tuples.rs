@@ -67,8 +67,8 @@ impl Colour<'_> {
         let mut base_written = None;
         // Registers that a written tuple may take besides those of tuples read for the last time.
         let lives = |v: &ValueId| !elements.contains(v) && !dies(*v);
-        let beside = self.gprs.values().filter(lives).count() + reloads.iter().copied().filter(lives).count();
-        let room = self.gprs.n.saturating_sub(beside + elements.len());
+        let beside = || self.gprs.values().chain(reloads.iter().copied()).filter(lives).count();
+        let room = write.map_or(0, |_| self.gprs.n.saturating_sub(beside() + elements.len()));
         for &(kind, w) in &order {
             let base = self.choose_base(kind, w, &elements, &claims, room, dies)?;
             for (k, &v) in w.iter().enumerate() {
@@ -158,6 +158,8 @@ impl Colour<'_> {
                         cost += if stays { MOVE } else { 0 };
                     }
                 }
+                // No cheaper than the best already, or impossible.
+                possible &= best.is_none_or(|b| cost < b.0);
                 if !possible {
                     break;
                 }

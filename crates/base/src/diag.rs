@@ -90,6 +90,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// The input is wrong.
+    #[cold]
     pub fn error(message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
@@ -102,6 +103,7 @@ impl Diagnostic {
     }
 
     /// The input is right, but what it asks for is not there.
+    #[cold]
     pub fn unsupported(message: impl Into<String>) -> Diagnostic {
         Diagnostic { fault: Fault::Unsupported, ..Diagnostic::error(message) }
     }
@@ -113,6 +115,7 @@ impl Diagnostic {
     }
 
     /// The input is odd, but there is a result.
+    #[cold]
     pub fn warning(message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(message) }
     }

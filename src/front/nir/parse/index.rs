@@ -41,7 +41,7 @@ impl<'s> Parser<'s> {
         let mut seen: ArrayVec<&str, MOST> = ArrayVec::new();
         loop {
             self.cur.space();
-            let name = self.cur.until(b"=,()");
+            let name = self.cur.until_any(|b| matches!(b, b'=' | b',' | b'(' | b')'));
             if name.is_empty() {
                 return Err(self.cur.expected("an index such as `base=0`"));
             }
@@ -90,7 +90,7 @@ impl<'s> Parser<'s> {
         }
         let start = self.cur.pos;
         self.cur.pos += end;
-        self.cur.text[start..start + end].trim()
+        self.cur.text[start..start + end].trim_ascii()
     }
 
     /// Those that say nothing about the code are passed over, but not slips of the pen: a mask or alignment that is not read

@@ -32,7 +32,12 @@ impl<'s> Parser<'s> {
     }
 
     /// After the destination.
-    pub(super) fn definition(&mut self, f: &mut Function<'s>, dest: Dest, dest_span: Span) -> Result<Node<'s>> {
+    pub(super) fn definition(
+        &mut self,
+        f: &mut Function<'s>,
+        dest: Dest,
+        dest_span: Span,
+    ) -> Result<Node<'s>> {
         self.cur.expect(b'=')?;
         self.cur.space();
         match self.cur.peek() {
@@ -163,7 +168,12 @@ impl<'s> Parser<'s> {
         }
         let span = self.span_of(name);
         let Some(info) = info else {
-            return Ok(Node::Unknown(f.push_unknown(Unknown { kind: UnknownKind::Intrinsic, name, dest, span })));
+            return Ok(Node::Unknown(f.push_unknown(Unknown {
+                kind: UnknownKind::Intrinsic,
+                name,
+                dest,
+                span,
+            })));
         };
         if srcs.len as usize != info.srcs.len() {
             let wanted = info.srcs.len();

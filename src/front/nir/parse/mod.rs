@@ -75,6 +75,7 @@ impl Open {
 
 impl<'s> Parser<'s> {
     /// Notes an error and leaves the line.
+    #[cold]
     fn recover(&mut self, error: Diagnostic) {
         self.diags.push(error);
         self.cur.skip_line();
@@ -318,6 +319,7 @@ impl<'s> Parser<'s> {
     }
 }
 
+#[cold]
 fn mismatch(what: &str, span: Span, open: &[Open]) -> Box<Diagnostic> {
     let mut d = Diagnostic::error(what).at(span, "this closes something else");
     if let Some(top) = open.last() {

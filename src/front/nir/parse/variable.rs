@@ -24,7 +24,7 @@ const INTERP_MODE: &str = "INTERP_MODE_";
 
 /// Where a declaration puts a variable: its location, the first component there, and the numbers of
 /// place and binding.
-type Slot = (Option<u32>, u8, Option<(u32, u32)>);
+type Slot = (Option<u32>, u8, (u32, u32));
 
 impl<'s> Parser<'s> {
     /// After `decl_var`: `[qualifiers] MODE INTERP_MODE_… [qualifiers] TYPE NAME [(location, …)] [= …]`. Variables
@@ -44,10 +44,10 @@ impl<'s> Parser<'s> {
             None => (head, None),
         };
         // Assembly programs have variables without a name.
-        let Some((rest, name)) = words.rsplit_once(' ') else {
+        let Some((rest, name)) = last_word(words) else {
             return Err(self.cur.expected("a variable's mode, type and name"));
         };
-        let Some((qualifiers, ty)) = rest.trim_end().rsplit_once(' ') else {
+        let Some((qualifiers, ty)) = last_word(rest.trim_end()) else {
             self.cur.pos = line_at;
             return Err(self.cur.expected("a variable's mode, type and name"));
         };
@@ -56,13 +56,20 @@ impl<'s> Parser<'s> {
         let (before, interpolation, after) = match found {
             Some(at) => {
                 let after = &qualifiers[at + INTERP_MODE.len()..];
-                let (word, rest) = after.split_once(' ').unwrap_or((after, ""));
+                let (word, rest) = cut(after, b' ');
                 (&qualifiers[..at], self.named(word)?, rest)
             }
             None => (qualifiers, Interpolation::None, ""),
         };
-        let has = |qualifier| before.split_whitespace().any(|w| w == qualifier);
-        let mode = match before.split_whitespace().last() {
+        let mut io = Attribute { interpolation, ..Attribute::default() };
+        let mut last = None;
+        for word in before.split_ascii_whitespace() {
+            io.patch |= word == "patch";
+            io.sample |= word == "sample";
+            io.centroid |= matches!(word, "centroid" | "sample");
+            last = Some(word);
+        }
+        let mode = match last {
             Some(word) if !QUALIFIERS.contains(&word) => self.named(word)?,
             _ => temporary,
         };
@@ -72,13 +79,15 @@ impl<'s> Parser<'s> {
             Mode::ShaderIn | Mode::ShaderOut | Mode::Uniform | Mode::Ubo | Mode::Ssbo | Mode::Image
         );
         let list = place.filter(|_| placed);
-        let (location, component, place) = match list {
-            Some(list) => self.place(list)?,
-            None => (None, 0, None),
-        };
+        let mut place = None;
+        if let Some(list) = list {
+            let (location, component, numbers) = self.place(list)?;
+            io = Attribute { location, component, compact: list.trim_end().ends_with(") compact"), ..io };
+            place = Some(numbers);
+        }
         // Access qualifiers, an image's format, the precision.
         let (mut access, mut image_format) = (Access::default(), None);
-        for word in after.split_whitespace() {
+        for word in after.split_ascii_whitespace() {
             match Access::of(word) {
                 Some(qualifier) => access = access.with(qualifier),
                 None if word == "none" || PRECISIONS.contains(&word) => {}
@@ -88,15 +97,6 @@ impl<'s> Parser<'s> {
                 }
             }
         }
-        let io = Attribute {
-            location,
-            component,
-            interpolation,
-            patch: has("patch"),
-            centroid: has("centroid") || has("sample"),
-            sample: has("sample"),
-            compact: list.is_some_and(|list| list.trim_end().ends_with(") compact")),
-        };
         // Uniforms get their values from outside, and what inline samplers have there is none.
         let stored = matches!(mode, Mode::ShaderTemp | Mode::FunctionTemp | Mode::Shared | Mode::Constant);
         let init = match init {
@@ -119,10 +119,9 @@ impl<'s> Parser<'s> {
 
     /// `VARYING_SLOT_VAR0.zw, 1, 0)`: the location, its first component, and the numbers of place and binding.
     fn place(&mut self, list: &'s str) -> Result<Slot> {
-        let inside = list.split(')').next().unwrap_or("");
-        let mut parts = inside.split(',').map(str::trim);
-        let (first, numbers) = (parts.next().unwrap_or(""), [parts.next(), parts.next()]);
-        let (name, letters) = first.split_once('.').unwrap_or((first, ""));
+        let (inside, _) = cut(list, b')');
+        let (first, numbers) = cut(inside, b',');
+        let (name, letters) = cut(first.trim_ascii(), b'.');
         let location = locations::number(name);
         // Those that have no location have -1, and later versions may have locations that nobody here knows.
         let word = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -131,14 +130,9 @@ impl<'s> Parser<'s> {
         }
         let component = letters.bytes().next().map_or(Some(0), component);
         let Some(component) = component else { return Err(self.unknown("component", letters, || None)) };
-        let place = match numbers {
-            [Some(place), Some(binding)] if parts.next().is_none() => {
-                place.parse().ok().zip(binding.parse().ok())
-            }
-            _ => None,
-        };
-        match place {
-            Some(_) => Ok((location, component, place)),
+        let (place, binding) = cut(numbers, b',');
+        match place.trim_ascii().parse().ok().zip(binding.trim_ascii().parse().ok()) {
+            Some(place) => Ok((location, component, place)),
             None => Err(self.unknown("place", inside, || None)),
         }
     }
@@ -179,6 +173,17 @@ impl<'s> Parser<'s> {
             self.cur.expect(b';')?;
         }
     }
+}
+
+/// What is before and behind the first of a byte; all of the text and nothing where there is none.
+fn cut(text: &str, byte: u8) -> (&str, &str) {
+    debug_assert!(byte.is_ascii());
+    memchr::memchr(byte, text.as_bytes()).map_or((text, ""), |at| (&text[..at], &text[at + 1..]))
+}
+
+/// What is before and behind the last blank.
+fn last_word(text: &str) -> Option<(&str, &str)> {
+    memchr::memrchr(b' ', text.as_bytes()).map(|at| (&text[..at], &text[at + 1..]))
 }
 
 /// Where a short word is for the first time, by a byte in it that is rare.

@@ -173,6 +173,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
+    #[cold]
     fn error(&mut self, span: Span, message: impl FnOnce() -> String) {
         self.findings.push(|| Diagnostic::error(message()).at(span, ""));
     }

@@ -251,6 +251,7 @@ impl<'a> Body<'a> {
     }
 
     /// An error about the instruction at hand.
+    #[cold]
     fn error(&self, message: impl Into<String>, label: &str) -> Failed {
         Box::new(Diagnostic::error(message).at(self.span, label))
     }
@@ -266,6 +267,7 @@ impl<'a> Body<'a> {
     }
 
     /// The same about what the text rightly asks for and is not there.
+    #[cold]
     fn unsupported(&self, message: impl Into<String>, label: &str) -> Failed {
         Box::new(Diagnostic::unsupported(message).at(self.span, label))
     }
