@@ -1,7 +1,7 @@
 //! What the NIR parser reads, and what it says about texts that are none.
 
 use nvir::diag::Fault;
-use nvir::diag::line_column;
+use nvir::diag::{Span, line_column};
 use nvir::front::nir::alu::Base;
 use nvir::front::nir::ast::{
     ArrayIndex, Attribute, DerefKind, Dest, Init, Literal, Node, Place, Shader, UnknownKind,
@@ -94,6 +94,11 @@ fn structure_becomes_a_flat_list_with_matching_ends() {
 }
 
 #[test]
+fn a_node_takes_one_line_of_the_cache() {
+    assert!(size_of::<(Node<'_>, Span)>() <= 64, "{}", size_of::<(Node<'_>, Span)>());
+}
+
+#[test]
 fn registers_carry_index_and_write_mask() {
     let text = body("decl_reg vec4 32 r3[8]\nr3[2 + ssa_7].xz = mov -abs(ssa_5.yy)");
     let shader = parse(&text).expect("valid");
@@ -121,7 +126,7 @@ fn derefs_keep_what_their_comments_say() {
     let derefs: Vec<_> = nodes(&shader)
         .into_iter()
         .map(|n| match n {
-            Node::Deref(d) => d,
+            Node::Deref(id) => shader.functions[0].deref(id),
             n => panic!("{n:?} is no deref"),
         })
         .collect();
@@ -148,6 +153,7 @@ fn textures_keep_every_operand() {
     let [Node::Unknown(sparse), Node::Tex(gather), Node::Tex(lod)] = nodes(&shader)[..] else {
         panic!("{:?}", nodes(&shader))
     };
+    let (sparse, gather, lod) = (f.unknown(sparse), f.tex(gather), f.tex(lod));
     assert_eq!((sparse.kind, sparse.name), (UnknownKind::TexRole, "sparse"));
     let roles = |range| f.tex_srcs(range).iter().map(|(role, _)| *role).collect::<Vec<_>>();
     assert_eq!(roles(gather.srcs), [TexRole::Coord, TexRole::Comparator]);
@@ -334,9 +340,10 @@ fn what_is_not_known_is_an_error_only_where_it_is_reached() {
     let unknown: Vec<_> = nodes(&shader)
         .iter()
         .filter_map(|n| match n {
-            Node::Unknown(u) => Some((u.kind, u.name, &text[u.span.start as usize..u.span.end as usize])),
+            Node::Unknown(id) => Some(shader.functions[0].unknown(*id)),
             _ => None,
         })
+        .map(|u| (u.kind, u.name, &text[u.span.start as usize..u.span.end as usize]))
         .collect();
     assert_eq!(
         unknown,
