@@ -149,6 +149,9 @@ fn entry(shader: &Shader<'_>, request: &Request<'_>) -> Result<usize, Diagnostic
 
 use crate::driver::sanitizer::RED_ZONE;
 
+/// Lines from which on a body gets its memory as it grows.
+const LONG: usize = 1 << 16;
+
 /// Bytes before and after scratch memory that is indexed. Mesa's passes move loads out of the conditions that
 /// guard them, so an index may be just outside (-1, or the length) where nobody reads the value.
 const SCRATCH_MARGIN: u32 = 16;
@@ -272,8 +275,8 @@ impl<'a> Module<'a> {
         let is_entry = self.ids.is_empty();
         let id = self.id(index);
         let mut func = ir::Function::new(source.name);
-        // Vectors become their components, and passes add as much: moving it all costs more than room that stays empty.
-        func.reserve(4 * source.body.len());
+        // Vectors become their components, and passes add as much: moving all of it costs more than room that stays empty.
+        func.reserve(4 * source.body.len().min(LONG));
         let signature = if is_entry { Signature::default() } else { self.signature(index) };
         for class in signature.classes() {
             func.add_param(class);
