@@ -62,7 +62,7 @@ impl Colour<'_> {
         for &(a, r) in &late {
             self.reload(a, r);
         }
-        dying.iter().filter(|&&v| stays_not(v, guard)).for_each(|&v| self.release(v));
+        dying.iter().filter(|&&v| !stays(v)).for_each(|&v| self.release(v));
         moved.iter().for_each(|m| self.release(m.0));
         moved.iter().for_each(|m| self.put(m.0, m.2, self.f.class(m.0)));
         for &v in reloads.iter().filter(|&&v| stays(v)) {
@@ -109,9 +109,4 @@ impl Colour<'_> {
         }
         self.out.insts[i].moves[2] = self.out.moves.len() as u32;
     }
-}
-
-/// Whether a value is given up at a call: all that die but its guard.
-fn stays_not(v: ValueId, guard: Option<ValueId>) -> bool {
-    guard != Some(v)
 }

@@ -36,10 +36,9 @@
 //! 4. [`predicates`], with more than seven alive: predicates live in general registers.
 //! 5. [`spill`], with a [`pressure`] above the limit: which values are in registers where, by
 //!    next-use distances ([`next_use`]), with [`remat`]erialisation; [`frame`] gives spill slots.
-//! 6. [`colour`]: registers in dominance order, by [`hints`] (coalescing, tuple positions, float
-//!    chains), beside [`result_regs`], above what callees write ([`across_calls`]), with moves into
-//!    aligned register [`tuples`] and on [`edges`] ([`pcopy`]). Then [`compaction`], in functions
-//!    without calls.
+//! 6. [`colour`]: registers in dominance order, by [`hints`] (coalescing, tuple positions, float chains),
+//!    beside [`result_regs`], above what callees write ([`across_calls`]), with moves at [`calls`], into aligned
+//!    register [`tuples`] and on [`edges`] ([`pcopy`]). Then [`compaction`], in functions without calls.
 //! 7. For graphics stages [`recolour`], again and again with fewer registers; for kernels
 //!    [`occupancy`], once, where fewer registers let more warps be resident.
 //! 8. The [`checker`], always where something was spilled, in debug builds and with

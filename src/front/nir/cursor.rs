@@ -54,8 +54,7 @@ impl<'s> Cursor<'s> {
             self.pos += 1;
             next = self.peek();
         }
-        // Above `/` there are no blanks.
-        if next <= b'/' && matches!(next, b' ' | b'\t' | b'\r' | b'/') {
+        if matches!(next, b' ' | b'\t' | b'\r' | b'/') {
             self.long_space();
         }
     }
@@ -138,7 +137,7 @@ impl<'s> Cursor<'s> {
         self.until_any(|b| stops.contains(&b))
     }
 
-    /// The same with stops that are quickly told from others.
+    /// The same with a test for the stops.
     #[inline]
     pub(super) fn until_any(&mut self, stops: impl Fn(u8) -> bool) -> &'s str {
         let rest = self.rest();

@@ -240,14 +240,16 @@ impl<'s> Parser<'s> {
 
     /// A line of a body that does not begin with `}`.
     fn line(&mut self, f: &mut Function<'s>, open: &mut Vec<Open>, start: usize) -> Result<()> {
-        if let Some(def) = self.plain_dest() {
-            let node = self.definition(f, Dest::Ssa(def), Span::new(start, self.cur.pos))?;
-            f.body.push((node, Span::new(start, self.cur.pos)));
-            return Ok(());
-        }
-        if self.cur.peek() == b'@' {
-            self.cur.pos += 1;
-            let node = self.intrinsic(f, None)?;
+        // Most lines are one of these.
+        let node = match self.plain_dest() {
+            Some(def) => Some(self.definition(f, Dest::Ssa(def), Span::new(start, self.cur.pos))?),
+            None if self.cur.peek() == b'@' => {
+                self.cur.pos += 1;
+                Some(self.intrinsic(f, None)?)
+            }
+            None => None,
+        };
+        if let Some(node) = node {
             f.body.push((node, Span::new(start, self.cur.pos)));
             return Ok(());
         }
