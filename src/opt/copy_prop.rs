@@ -8,7 +8,8 @@
 //!
 //! A copy of values has no readers then and goes, so that whoever counts the original's readers
 //! counts right. Also block parameters that get the same value, or themselves, from every edge, and
-//! those that get what another of the block gets. Immediates go into instruction operands only:
+//! those that get what another of the block gets; one that gets the same immediate from every edge
+//! becomes a copy of it at the beginning of its block. Immediates go into instruction operands only:
 //! addresses, guards and edge arguments name values. Before legalisation every operand may be an
 //! immediate; after it, [`super::operand`] decides instead, and this pass leaves immediates alone.
 //!
@@ -81,8 +82,8 @@ impl Copies {
 pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut copies = Copies { of: SecondaryMap::with_default(Origin::Itself), any: false, found: 0 };
     trivial_params(f, &mut copies);
+    let mut removed = if copies.any { constant_params(f, &mut copies) } else { 0 };
     let immediates = ctx.stage != Stage::Legal;
-    let mut removed = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         let is_copy = |&i: &InstId| matches!(f.insts[i].op, Op::Mov | Op::Pcopy);
@@ -172,9 +173,9 @@ fn record_one(f: &Function, inst: &Inst, src: &Src, dsts: &[ValueId], copies: &m
     }
 }
 
-/// Parameters whose arguments are all one value (or the parameter itself) are copies of it.
-/// Arguments are read through the copies found so far: along the layout one round finds all, a loop
-/// may need another.
+/// Parameters whose arguments are all one value (or the parameter itself) are copies of it, and so
+/// with immediates. Arguments are read through the copies found so far: along the layout one round
+/// finds all, a loop may need another.
 fn trivial_params(f: &Function, copies: &mut Copies) {
     let mut incoming: Vec<(BlockId, &Edge)> = Vec::new();
     for &b in &f.layout {
@@ -194,10 +195,17 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
                     continue;
                 }
                 let mut args = edges.iter().map(|(_, e)| copies.original(e.args[k])).filter(|&a| a != p);
-                if let Some(first) = args.next()
-                    && args.all(|a| a == first)
-                {
-                    copies.set(f, p, Origin::Value(first));
+                let Some(first) = args.next() else { continue };
+                let others = args.clone();
+                let origin = if args.all(|a| a == first) {
+                    Some(Origin::Value(first))
+                } else {
+                    let known = constant(f, copies, first);
+                    let same = known.is_some() && others.map(|a| constant(f, copies, a)).all(|x| x == known);
+                    known.filter(|_| same).map(Origin::Imm)
+                };
+                if let Some(origin) = origin {
+                    copies.set(f, p, origin);
                     changed = true;
                 }
             }
@@ -206,11 +214,47 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
     }
     for (to, _) in incoming {
         for &p in &f.blocks[to].params {
-            if copies.of[p] != Origin::Itself {
-                copies.of[p] = Origin::Value(copies.original(p));
+            if let Origin::Value(v) = copies.of[p] {
+                copies.of[p] = Origin::Value(copies.original(v));
             }
         }
     }
+}
+
+/// The immediate that a value is.
+fn constant(f: &Function, copies: &Copies, v: ValueId) -> Option<u32> {
+    match copies.of[v] {
+        Origin::Imm(x) => Some(x),
+        _ => rewrite::scalar_def_by(f, &Src::val(v), &[Op::Mov])?.srcs[0].as_imm(),
+    }
+}
+
+/// Makes parameters that are immediates copies of these: readers that take no immediate name a
+/// value.
+fn constant_params(f: &mut Function, copies: &mut Copies) -> u64 {
+    let is_constant = |p: ValueId| matches!(copies.of[p], Origin::Imm(_));
+    let mut found: Vec<(BlockId, ValueId)> = Vec::new();
+    for &b in &f.layout {
+        found.extend(f.blocks[b].params.iter().copied().filter(|&p| is_constant(p)).map(|p| (b, p)));
+    }
+    if found.is_empty() {
+        return 0;
+    }
+    rewrite::remove_params(f, |p| !is_constant(p));
+    for here in found.chunk_by(|a, b| a.0 == b.0) {
+        let made: Vec<InstId> = here
+            .iter()
+            .filter_map(|&(_, p)| {
+                let Origin::Imm(x) = std::mem::replace(&mut copies.of[p], Origin::Itself) else {
+                    return None;
+                };
+                let ty = if f.class(p) == Class::Pred { Type::Pred } else { Type::U32 };
+                Some(f.make(Inst::new(Op::Mov, ty).src(Src::imm(x)).dst(p)))
+            })
+            .collect();
+        f.blocks[here[0].0].body.splice(0..0, made);
+    }
+    found.len() as u64
 }
 
 /// Parameters before one that are compared with it.
@@ -229,9 +273,9 @@ fn equal_params(f: &Function, edges: &[(BlockId, &Edge)], copies: &mut Copies) -
         if a == params[k] {
             return Some(Origin::Itself);
         }
-        match rewrite::scalar_def_by(f, &Src::val(a), &[Op::Mov, Op::Undef]) {
-            Some(d) if d.op == Op::Undef => None,
-            d => Some(d.and_then(|d| d.srcs[0].as_imm()).map_or(Origin::Value(a), Origin::Imm)),
+        match rewrite::scalar_def_by(f, &Src::val(a), &[Op::Undef]) {
+            Some(_) => None,
+            None => Some(constant(f, copies, a).map_or(Origin::Value(a), Origin::Imm)),
         }
     };
     let mut changed = false;

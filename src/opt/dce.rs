@@ -24,7 +24,7 @@
 //! Safe because nothing observes a value but the instructions that read it; instructions whose
 //! operation has an effect, and volatile accesses, always stay.
 
-use super::Ctx;
+use super::{Ctx, rewrite};
 use crate::ir::*;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 
@@ -46,7 +46,7 @@ pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         removed += sweep(f, b, &mut live);
     }
     if params {
-        removed += remove_params(f, &live);
+        removed += rewrite::remove_params(f, |p| live[p]);
     }
     ctx.count("dce: removed", removed);
     removed > 0
@@ -206,35 +206,6 @@ fn mark_all(f: &Function, live: &mut Live) {
             Def::Func | Def::None => {}
         }
     }
-}
-
-/// Removes the block parameters that nobody reads, with their arguments; gives their number.
-fn remove_params(f: &mut Function, live: &Live) -> usize {
-    let unread = |b: BlockId| f.blocks[b].params.iter().any(|&p| !live[p]);
-    if !f.layout.iter().any(|&b| unread(b)) {
-        return 0;
-    }
-    for n in 0..f.layout.len() {
-        let b = f.layout[n];
-        let mut term = std::mem::replace(&mut f.blocks[b].term, Term::Unreachable);
-        for e in term.edges_mut() {
-            let mut params = f.blocks[e.to].params.iter();
-            e.args.retain(|_| params.next().is_some_and(|&p| live[p]));
-        }
-        f.blocks[b].term = term;
-    }
-    let mut removed = 0;
-    for n in 0..f.layout.len() {
-        let b = f.layout[n];
-        f.blocks[b].params.retain(|&p| {
-            if !live[p] {
-                removed += 1;
-                f.values[p].def = Def::None;
-            }
-            live[p]
-        });
-    }
-    removed
 }
 
 /// Whether the low word of a 64-bit result depends on nothing but low words.

@@ -122,6 +122,34 @@ pub(crate) fn scalar_def_by<'f>(f: &'f Function, s: &Src, ops: &[Op]) -> Option<
     (ops.contains(&inst.op) && is_scalar(f, inst)).then_some(inst)
 }
 
+/// Removes the block parameters that do not stay, with their arguments; gives their number.
+pub(crate) fn remove_params(f: &mut Function, stays: impl Fn(ValueId) -> bool) -> usize {
+    if f.layout.iter().all(|&b| f.blocks[b].params.iter().all(|&p| stays(p))) {
+        return 0;
+    }
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        let mut term = std::mem::replace(&mut f.blocks[b].term, Term::Unreachable);
+        for e in term.edges_mut() {
+            let mut params = f.blocks[e.to].params.iter();
+            e.args.retain(|_| params.next().is_some_and(|&p| stays(p)));
+        }
+        f.blocks[b].term = term;
+    }
+    let mut removed = 0;
+    let Function { blocks, layout, values, .. } = f;
+    for &b in &*layout {
+        blocks[b].params.retain(|&p| {
+            if !stays(p) {
+                removed += 1;
+                values[p].def = Def::None;
+            }
+            stays(p)
+        });
+    }
+    removed
+}
+
 /// The instructions that a pass wants to look at, in layout order: most have few, and the walk over
 /// all is short.
 pub(crate) fn gather(f: &Function, mut wanted: impl FnMut(&Inst) -> bool) -> Vec<InstId> {
