@@ -22,7 +22,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Class, FuncId, Function, InstId, Term, ValueId};
 use arrayvec::ArrayVec;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Predicate registers that can be assigned.
 pub(super) const PREDS: usize = 7;
@@ -50,8 +50,11 @@ pub(super) struct Colour<'a> {
     pub out: Allocation,
     /// Values in registers at the end of a block that somebody needs, edge arguments included.
     pub exits: BlockLocations,
-    /// Values in registers where a block begins, its parameters included.
+    /// Values in registers where a block begins, its parameters included; nothing of those in
+    /// `undisturbed`.
     pub entries: BlockLocations,
+    /// Blocks in which all values stay where the only predecessor left them.
+    pub undisturbed: EntitySet<BlockId>,
     /// Stores of parameters that have slots, at the beginning of blocks.
     pub entry_stores: SecondaryMap<BlockId, Vec<Move>>,
     accesses: &'a Accesses,
@@ -125,6 +128,7 @@ impl<'a> Colour<'a> {
             out,
             exits: BlockLocations::with_blocks(f.blocks.len()),
             entries: BlockLocations::with_blocks(f.blocks.len()),
+            undisturbed: EntitySet::with_capacity(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
             accesses,
             across_calls,
@@ -464,7 +468,12 @@ impl<'a> Colour<'a> {
         let params = || params().map(|p| p.1).chain(of_func());
         others.clear();
         others.extend(params().map(|v| (v, loc[v])));
-        self.entries.set(b, through.iter().copied(), others);
+        let follows = preds.len() == 1 && self.cfg.preds(b).len() == 1 && of_block.is_empty();
+        if follows && !some_homeless && !plan.active {
+            self.undisturbed.insert(b);
+        } else {
+            self.entries.set(b, through.iter().copied(), others);
+        }
         self.lists = lists;
         self.results.begin_loop(f, b, live, |v| loc[v]);
         if plan.active {

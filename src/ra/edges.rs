@@ -52,6 +52,9 @@ impl Colour<'_> {
     }
 
     fn edge(&mut self, p: BlockId, e: &Edge) {
+        if self.undisturbed.contains(e.to) {
+            return;
+        }
         let f = self.f;
         let mut wanted: Vec<(Location, ValueId)> = Vec::new();
         // Both lists are in order: most values are where they are wanted.

@@ -46,6 +46,11 @@ impl Mask {
         self.0[r as usize / 64] >> (r % 64) & 1 != 0
     }
 
+    /// How many of the registers of an aligned place of at most four are members.
+    pub(super) fn count(&self, base: u8, words: usize) -> u32 {
+        (self.0[base as usize / 64] >> (base % 64) & ((1 << words) - 1)).count_ones()
+    }
+
     /// The lowest member that is in none of the others.
     pub(crate) fn lowest_without(&self, others: &[&Mask]) -> Option<u8> {
         (0..4).find_map(|k| {

@@ -39,6 +39,10 @@ struct Claims {
     read: [PackedOption<ValueId>; 256],
     written: Mask,
     read_mask: Mask,
+    /// Registers of values that no tuple reads.
+    others: Mask,
+    /// Those of them that live through the instruction, where it writes a tuple.
+    living: Mask,
 }
 
 impl Colour<'_> {
@@ -62,15 +66,21 @@ impl Colour<'_> {
         order.sort_by_key(|(k, w)| (std::cmp::Reverse(operands::alignment(w.len())), *k == Kind::Written));
 
         let elements: ArrayVec<ValueId, 24> = distinct.iter().flat_map(|w| w.iter().copied()).collect();
-        let mut claims =
-            Claims { read: [None.into(); 256], written: Mask::default(), read_mask: Mask::default() };
+        let mut others = self.gprs.taken();
+        elements.iter().filter(|&&v| self.loc[v] != NONE).for_each(|&v| others.clear(self.loc[v]));
+        let mut living = Mask::default();
+        if write.is_some() {
+            others.iter().filter(|&r| self.gprs.at(r).is_some_and(|o| !dies(o))).for_each(|r| living.set(r));
+        }
+        let (read, written, read_mask) = ([None.into(); 256], Mask::default(), Mask::default());
+        let mut claims = Claims { read, written, read_mask, others, living };
         let mut base_written = None;
         // Registers that a written tuple may take besides those of tuples read for the last time.
-        let lives = |v: &ValueId| !elements.contains(v) && !dies(*v);
-        let beside = || self.gprs.values().chain(reloads.iter().copied()).filter(lives).count();
-        let room = write.map_or(0, |_| self.gprs.n.saturating_sub(beside() + elements.len()));
+        let loaded = reloads.iter().filter(|v| !elements.contains(v) && !dies(**v)).count();
+        let beside = living.iter().count() + loaded + elements.len();
+        let room = write.map_or(0, |_| self.gprs.n.saturating_sub(beside));
         for &(kind, w) in &order {
-            let base = self.choose_base(kind, w, &elements, &claims, room, dies)?;
+            let base = self.choose_base(kind, w, &claims, room, dies)?;
             for (k, &v) in w.iter().enumerate() {
                 let r = base + k as u8;
                 match kind {
@@ -103,7 +113,6 @@ impl Colour<'_> {
         &mut self,
         kind: Kind,
         w: &Tuple,
-        elements: &[ValueId],
         claims: &Claims,
         room: usize,
         dies: &dyn Fn(ValueId) -> bool,
@@ -136,7 +145,13 @@ impl Colour<'_> {
             }
             _ => ArrayVec::new(),
         };
+        // Whose occupants would have to move.
+        let evicting = if kind == Kind::Read { &claims.others } else { &claims.living };
         for base in (0..=self.gprs.n.saturating_sub(w.len())).step_by(align) {
+            // Most places are taken.
+            if best.is_some_and(|b| MOVE * evicting.count(base as u8, w.len()) >= b.0) {
+                continue;
+            }
             let mut cost = 0;
             let mut possible = true;
             // Registers that only this tuple takes.
@@ -144,20 +159,17 @@ impl Colour<'_> {
             for (k, &v) in w.iter().enumerate() {
                 let r = (base + k) as u8;
                 let claimed = claims.read[r as usize].expand();
-                let occupant = self.gprs.at(r).filter(|&o| o != v);
                 match kind {
                     Kind::Read => {
                         possible &= claimed.is_none() && (!claims.written.has(r) || dies(v));
                         cost += if self.loc[v] != r && self.loc[v] != NONE { MOVE } else { 0 };
-                        cost += if occupant.is_some_and(|o| !elements.contains(&o)) { MOVE } else { 0 };
                     }
                     Kind::Written => {
                         alone += claimed.is_none() as usize;
                         possible &= claimed.is_none_or(dies) && alone <= room;
-                        let stays = occupant.is_some_and(|o| !elements.contains(&o) && !dies(o));
-                        cost += if stays { MOVE } else { 0 };
                     }
                 }
+                cost += if evicting.has(r) { MOVE } else { 0 };
                 // No cheaper than the best already, or impossible.
                 possible &= best.is_none_or(|b| cost < b.0);
                 if !possible {
