@@ -90,7 +90,9 @@ pub(super) fn search(
     let (mut low, mut high) = (least.alive.max(1), best.gprs);
     let mut limit = low;
     while low < high {
-        match [End::Low, End::High].into_iter().find_map(|from| recolour(None, limit, from, high)) {
+        // For a single register only the way that gives one more often.
+        let ends = if high - limit == 1 { &[End::High][..] } else { &[End::Low, End::High] };
+        match ends.iter().find_map(|&from| recolour(None, limit, from, high)) {
             Some(closer) => {
                 high = closer.gprs;
                 best = closer;
