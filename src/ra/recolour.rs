@@ -30,7 +30,7 @@ impl Attempt {
     }
 }
 
-/// Registers from which on constants are made again for fewer.
+/// Registers from which on constants are made again for fewer, and a single one is worth one attempt.
 const MANY: u32 = 24;
 
 fn cost(moves: &[Move]) -> usize {
@@ -90,8 +90,9 @@ pub(super) fn search(
     let (mut low, mut high) = (least.alive.max(1), best.gprs);
     let mut limit = low;
     while low < high {
-        // For a single register only the way that gives one more often.
-        let ends = if high - limit == 1 { &[End::High][..] } else { &[End::Low, End::High] };
+        // For a single one of many registers only the way that gives it more often.
+        let single = high - limit == 1 && best.gprs >= MANY;
+        let ends = if single { &[End::High][..] } else { &[End::Low, End::High] };
         match ends.iter().find_map(|&from| recolour(None, limit, from, high)) {
             Some(closer) => {
                 high = closer.gprs;
