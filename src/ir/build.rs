@@ -99,8 +99,7 @@ impl<'f> Builder<'f> {
     }
 
     pub fn undef(&mut self, class: Class) -> ValueId {
-        let ty = if class == Class::Pred { Type::Pred } else { Type::U32 };
-        self.value(Inst::new(Op::Undef, ty))
+        self.value(Inst::new(Op::Undef, class.move_type()))
     }
 
     pub fn add(&mut self, ty: Type, a: impl Into<Src>, b: impl Into<Src>) -> ValueId {

@@ -18,6 +18,16 @@ pub enum Class {
     Carry,
 }
 
+impl Class {
+    /// The type of a `mov` or `undef` that gives one such value.
+    pub const fn move_type(self) -> Type {
+        match self {
+            Class::Pred => Type::Pred,
+            _ => Type::U32,
+        }
+    }
+}
+
 /// How an operation reads or writes its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Type {

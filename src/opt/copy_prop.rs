@@ -173,9 +173,9 @@ fn record_one(f: &Function, inst: &Inst, src: &Src, dsts: &[ValueId], copies: &m
     }
 }
 
-/// Parameters whose arguments are all one value (or the parameter itself) are copies of it, and so
-/// with immediates. Arguments are read through the copies found so far: along the layout one round
-/// finds all, a loop may need another.
+/// Parameters whose arguments are all one value or immediate (or the parameter itself) are copies of
+/// it. Arguments are read through the copies found so far: along the layout one round finds all, a
+/// loop may need another.
 fn trivial_params(f: &Function, copies: &mut Copies) {
     let mut incoming: Vec<(BlockId, &Edge)> = Vec::new();
     for &b in &f.layout {
@@ -194,20 +194,19 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
                 if copies.of[p] != Origin::Itself {
                     continue;
                 }
-                let mut args = edges.iter().map(|(_, e)| copies.original(e.args[k])).filter(|&a| a != p);
-                let Some(first) = args.next() else { continue };
-                let others = args.clone();
-                let origin = if args.all(|a| a == first) {
-                    Some(Origin::Value(first))
+                let args = || edges.iter().map(|(_, e)| copies.original(e.args[k])).filter(|&a| a != p);
+                let Some(first) = args().next() else { continue };
+                let origin = if args().all(|a| a == first) {
+                    Origin::Value(first)
+                } else if let Some(x) = constant(f, copies, first)
+                    && args().all(|a| constant(f, copies, a) == Some(x))
+                {
+                    Origin::Imm(x)
                 } else {
-                    let known = constant(f, copies, first);
-                    let same = known.is_some() && others.map(|a| constant(f, copies, a)).all(|x| x == known);
-                    known.filter(|_| same).map(Origin::Imm)
+                    continue;
                 };
-                if let Some(origin) = origin {
-                    copies.set(f, p, origin);
-                    changed = true;
-                }
+                copies.set(f, p, origin);
+                changed = true;
             }
             changed |= equal_params(f, edges, copies);
         }
@@ -232,26 +231,24 @@ fn constant(f: &Function, copies: &Copies, v: ValueId) -> Option<u32> {
 /// Makes parameters that are immediates copies of these: readers that take no immediate name a
 /// value.
 fn constant_params(f: &mut Function, copies: &mut Copies) -> u64 {
-    let is_constant = |p: ValueId| matches!(copies.of[p], Origin::Imm(_));
-    let mut found: Vec<(BlockId, ValueId)> = Vec::new();
+    let known = |p: ValueId| match copies.of[p] {
+        Origin::Imm(x) => Some(x),
+        _ => None,
+    };
+    let mut found: Vec<(BlockId, ValueId, u32)> = Vec::new();
     for &b in &f.layout {
-        found.extend(f.blocks[b].params.iter().copied().filter(|&p| is_constant(p)).map(|p| (b, p)));
+        found.extend(f.blocks[b].params.iter().filter_map(|&p| Some((b, p, known(p)?))));
     }
     if found.is_empty() {
         return 0;
     }
-    rewrite::remove_params(f, |p| !is_constant(p));
+    rewrite::remove_params(f, |p| known(p).is_none());
     for here in found.chunk_by(|a, b| a.0 == b.0) {
-        let made: Vec<InstId> = here
-            .iter()
-            .filter_map(|&(_, p)| {
-                let Origin::Imm(x) = std::mem::replace(&mut copies.of[p], Origin::Itself) else {
-                    return None;
-                };
-                let ty = if f.class(p) == Class::Pred { Type::Pred } else { Type::U32 };
-                Some(f.make(Inst::new(Op::Mov, ty).src(Src::imm(x)).dst(p)))
-            })
-            .collect();
+        let copy = |&(_, p, x): &(BlockId, ValueId, u32)| {
+            copies.of[p] = Origin::Itself;
+            f.make(Inst::new(Op::Mov, f.class(p).move_type()).src(Src::imm(x)).dst(p))
+        };
+        let made: Vec<InstId> = here.iter().map(copy).collect();
         f.blocks[here[0].0].body.splice(0..0, made);
     }
     found.len() as u64

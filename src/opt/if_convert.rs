@@ -238,8 +238,7 @@ fn absorb(f: &mut Function, b: BlockId, s: BlockId) {
     let params = std::mem::take(&mut f.blocks[s].params);
     // A parameter stays a value of its own, defined by a copy.
     for (&p, &a) in params.iter().zip(&args) {
-        let ty = if f.class(p) == Class::Pred { Type::Pred } else { Type::U32 };
-        f.append(b, Inst::new(Op::Mov, ty).src(a).dst(p));
+        f.append(b, Inst::new(Op::Mov, f.class(p).move_type()).src(a).dst(p));
     }
     let body = std::mem::take(&mut f.blocks[s].body);
     f.blocks[b].body.extend_from_slice(&body);

@@ -95,10 +95,6 @@ fn read_values(f: &Function) -> EntitySet<ValueId> {
     read
 }
 
-fn zero_type(class: Class) -> Type {
-    if class == Class::Pred { Type::Pred } else { Type::U32 }
-}
-
 /// The undefined values become zeros, at the top of the entry block.
 fn at_entry(
     f: &mut Function,
@@ -113,7 +109,7 @@ fn at_entry(
         if !wanted(v) {
             continue;
         }
-        let zero = Inst::new(Op::Mov, zero_type(f.class(v))).src(0).dst(v);
+        let zero = Inst::new(Op::Mov, f.class(v).move_type()).src(0).dst(v);
         f.replace(i, zero);
         f.blocks[b].body.retain(|&x| x != i);
         zeros.push(i);
@@ -141,7 +137,7 @@ fn where_missing(f: &mut Function, ctx: &mut Ctx<'_>) -> usize {
             let class = f.class(v);
             let slot = &mut zeros[(class == Class::Pred) as usize];
             *slot.get_or_insert_with(|| {
-                super::rewrite::emit(f, out, Inst::new(Op::Mov, zero_type(class)).src(0))
+                super::rewrite::emit(f, out, Inst::new(Op::Mov, class.move_type()).src(0))
             })
         };
         for i in body {

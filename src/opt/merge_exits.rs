@@ -134,8 +134,7 @@ fn merge(f: &mut Function, b: BlockId, exits: &EntitySet<BlockId>, counts: &mut 
                     // A select takes no inverted condition.
                     true if first.cond.mods.inv => choice(p, c, a, first.cond.inv()),
                     true => choice(p, a, c, first.cond),
-                    false if f.class(p) == Class::Pred => Inst::new(Op::Mov, Type::Pred).src(a).dst(p),
-                    false => Inst::new(Op::Mov, Type::U32).src(a).dst(p),
+                    false => Inst::new(Op::Mov, f.class(p).move_type()).src(a).dst(p),
                 };
                 inst.loc = f.blocks[b].term_loc;
                 f.make(inst)

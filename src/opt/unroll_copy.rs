@@ -50,9 +50,8 @@ impl Copies {
             Known::Imm(x) => {
                 let class = f.class(v);
                 return *self.constants.entry((x, class)).or_insert_with(|| {
-                    let ty = if class == Class::Pred { Type::Pred } else { Type::U32 };
                     let d = f.new_value(class);
-                    f.append(first, Inst::new(Op::Mov, ty).src(Src::imm(x)).dst(d));
+                    f.append(first, Inst::new(Op::Mov, class.move_type()).src(Src::imm(x)).dst(d));
                     d
                 });
             }

@@ -51,6 +51,7 @@ impl Colour<'_> {
         }
     }
 
+    /// Appends the moves of an edge.
     fn edge(&mut self, p: BlockId, e: &Edge) {
         if self.undisturbed.contains(e.to) {
             return;

@@ -9,8 +9,7 @@
 use super::operands::{self, Tuple};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{
-    AtomOp, Aux, BlockId, Class, Def, Edge, FuncId, Function, Inst, InstId, Op, OpenLoops, Term, Type,
-    ValueId,
+    AtomOp, Aux, BlockId, Def, Edge, FuncId, Function, Inst, InstId, Op, OpenLoops, Term, ValueId,
 };
 use cranelift_entity::SecondaryMap;
 
@@ -78,8 +77,7 @@ pub(crate) fn expand_copies(f: &mut Function) {
             }
             let copies = f.insts[i].clone();
             for (&d, &s) in copies.dsts.iter().zip(&copies.srcs) {
-                let ty = if f.class(d) == Class::Pred { Type::Pred } else { Type::U32 };
-                let mut mov = Inst::new(Op::Mov, ty).src(s).dst(d);
+                let mut mov = Inst::new(Op::Mov, f.class(d).move_type()).src(s).dst(d);
                 mov.loc = copies.loc;
                 body.push(f.make(mov));
             }
@@ -274,10 +272,7 @@ fn copy(f: &mut Function, v: ValueId, body: &mut Vec<InstId>) -> ValueId {
             inst.dsts[0] = d;
             inst
         }
-        _ => {
-            let ty = if class == Class::Pred { Type::Pred } else { Type::U32 };
-            Inst::new(Op::Mov, ty).src(v).dst(d)
-        }
+        _ => Inst::new(Op::Mov, class.move_type()).src(v).dst(d),
     };
     body.push(f.make(again));
     d
@@ -287,7 +282,7 @@ fn copy(f: &mut Function, v: ValueId, body: &mut Vec<InstId>) -> ValueId {
 mod tests {
     use super::*;
     use crate::ir::build::Builder;
-    use crate::ir::{MemRef, Space, Src};
+    use crate::ir::{Class, MemRef, Space, Src, Type};
 
     #[test]
     fn a_value_twice_in_a_window_is_copied_and_an_equal_tuple_is_not() {

@@ -21,7 +21,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 use std::collections::BinaryHeap;
 
-use crate::ir::{BlockId, Class, Def, Edge, Function, Inst, Op, Term, Type, ValueId};
+use crate::ir::{BlockId, Class, Def, Edge, Function, Inst, Op, Term, ValueId};
 
 /// Loops of a function from which on it should be stated where variables are written ([`Ssa::written_at`]): a few, however they
 /// nest, make fewer parameters that have to be removed than the statement costs.
@@ -471,9 +471,8 @@ impl Ssa {
             return v;
         }
         let class = self.vars[var.0 as usize].class;
-        let ty = if class == Class::Pred { Type::Pred } else { Type::U32 };
         let v = func.new_value(class);
-        self.undef_insts.push(func.make(Inst::new(Op::Undef, ty).dst(v)));
+        self.undef_insts.push(func.make(Inst::new(Op::Undef, class.move_type()).dst(v)));
         self.vars[var.0 as usize].undef = v.into();
         v
     }
@@ -638,6 +637,7 @@ impl Readers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Type;
     use crate::ir::build::Builder;
 
     fn constant(f: &mut Function, b: BlockId, x: u32) -> ValueId {
