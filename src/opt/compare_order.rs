@@ -39,13 +39,17 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     let mut block = Block {
         uses: count_uses(f),
-        depth: SecondaryMap::with_capacity(f.values.len()),
-        place: SecondaryMap::with_capacity(f.insts.len()),
+        depth: SecondaryMap::new(),
+        place: SecondaryMap::new(),
         out: Vec::new(),
     };
+    block.depth.resize(f.values.len());
+    block.place.resize(f.insts.len());
     let (mut joined, mut ordered) = (0, 0);
     for b in blocks {
-        for i in std::mem::take(&mut f.blocks[b].body) {
+        let body = std::mem::take(&mut f.blocks[b].body);
+        block.out.reserve(body.len());
+        for i in body {
             joined += usize::from(block.join(f, i).is_some());
             if let Some(chain) = block.chain(f, i)
                 && !chain.is_sorted_by_key(|c| c.depth)
@@ -164,7 +168,13 @@ impl Block {
             return None;
         }
         let mut chain = Chain::new();
-        chain.push(self.link(f, last));
+        let end = self.link(f, last);
+        // What the chain was without its end is in order.
+        let before = f.insts[last].srcs.get(2).and_then(|p| self.sole(f, p));
+        if before.is_none_or(|i| self.link(f, i).depth <= end.depth) {
+            return None;
+        }
+        chain.push(end);
         let mut at = last;
         while let Some(p) = f.insts[at].srcs.get(2)
             && !chain.is_full()

@@ -123,6 +123,13 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
+    /// With a table of all values of a function, for walks through much of it.
+    pub(super) fn of_function(f: &Function) -> Walk {
+        let mut walk = Walk::default();
+        walk.ready.resize(f.values.len());
+        walk
+    }
+
     /// Goes back to the beginning, in the same tables: a walk takes as long as what it goes through.
     pub(super) fn restart(&mut self) {
         self.said.drain(..).for_each(|v| self.ready[v] = 0);

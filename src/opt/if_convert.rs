@@ -44,7 +44,7 @@ pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut counts = BlockCounts::of(f);
     let mut converted = 0;
     let most = ctx.warps.min(ctx.chip.most_warps());
-    let mut warps = Warps { chip: ctx.chip, most, alive: None, walk: Walk::default() };
+    let mut warps = Warps { chip: ctx.chip, most, alive: None, walk: Walk::of_function(f) };
     // Inner constructs come later in the layout: from the back, they are straight code when the
     // outer one is looked at.
     for n in (0..f.layout.len()).rev() {
@@ -74,26 +74,33 @@ struct Plan {
 fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mut Warps) -> Option<Plan> {
     let Merge::If { join } = f.blocks[b].merge else { return None };
     let Term::Branch { cond, not, then, els } = &f.blocks[b].term else { return None };
+    // The join must be reached from here alone, or its other edges must be this construct's: breaks
+    // out of an inner construct do not come here.
+    if preds[join] != 2 {
+        return None;
+    }
     let mut plan = Plan { cond: *cond, not: *not, join, sides: [None; 2], args: [Vec::new(), Vec::new()] };
-    let mut costs = [Cost::default(); 2];
-    for (k, e) in [then, els].into_iter().enumerate() {
+    let mut out = [then, els];
+    for (side, e) in plan.sides.iter_mut().zip(&mut out) {
         if e.to == join {
-            plan.args[k] = e.args.clone();
             continue;
         }
-        let side = &f.blocks[e.to];
-        if preds[e.to] != 1 || side.merge != Merge::None || !side.params.is_empty() {
+        let block = &f.blocks[e.to];
+        if preds[e.to] != 1 || block.merge != Merge::None || !block.params.is_empty() {
             return None;
         }
-        let Term::Jump(out) = &side.term else { return None };
-        if out.to != join {
-            return None;
+        *side = Some(e.to);
+        match &block.term {
+            Term::Jump(jump) if jump.to == join => *e = jump,
+            _ => return None,
         }
-        plan.sides[k] = Some(e.to);
-        plan.args[k] = out.args.clone();
+    }
+    let mut costs = [Cost::default(); 2];
+    for (cost, side) in costs.iter_mut().zip(plan.sides) {
+        let Some(side) = side else { continue };
         let walk = &mut warps.walk;
         walk.restart();
-        for &i in &side.body {
+        for &i in &f.blocks[side].body {
             if !speculates(f, &f.insts[i]) {
                 return None;
             }
@@ -102,13 +109,9 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mu
                 return None;
             }
         }
-        costs[k] = walk.cost;
+        *cost = walk.cost;
     }
-    // The join must be reached from here alone, or its other edges must be this construct's: breaks
-    // out of an inner construct do not come here.
-    if preds[join] != 2 {
-        return None;
-    }
+    plan.args = out.map(|e| e.args.clone());
     let choices = (0..plan.args[0].len()).filter(|&n| plan.args[0][n] != plan.args[1][n]).count();
     let undefined = |v: ValueId| f.def_inst(v).is_some_and(|d| d.op == Op::Undef);
     let real = (0..plan.args[0].len())

@@ -315,7 +315,7 @@ macro_rules! passes {
 macro_rules! front {
     ([$($tests:ident)*] [$($copies:ident)*]) => {
         passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra $($tests)* merge_exits $($copies)* address mem_forward
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate fold complement_select compare_chain algebra dce $($tests)* merge_exits $($copies)* address mem_forward
             hoist short_circuit if_convert known_bits divmod copy_prop address dce
         )
     };

@@ -433,9 +433,8 @@ impl<'a> Colour<'a> {
         preds.dedup();
 
         through.clear();
-        self.stay(live.live_in(b), &plan.entry[b], preds, through);
         homeless.clear();
-        homeless.extend(through.iter().filter(|t| t.1 == NONE).map(|t| t.0));
+        self.stay(live.live_in(b), &plan.entry[b], preds, through, homeless);
         let some_homeless = !homeless.is_empty();
         let in_register =
             |v: &ValueId| !plan.active || f.class(*v) != Class::Gpr || plan.entry[b].binary_search(v).is_ok();
@@ -493,13 +492,15 @@ impl<'a> Colour<'a> {
     /// Leaves values that live into a block in the registers that they were in where control comes
     /// from: the first of the predecessors whose register for it is still free. All lists are in
     /// order of values. Appends each value to `places`, with [`NONE`] for one that had no such
-    /// register; those not `planned` to be in a register are left out.
+    /// register, which goes to `homeless`, too; those not `planned` to be in a register are left
+    /// out.
     fn stay(
         &mut self,
         values: &[ValueId],
         mut planned: &[ValueId],
         preds: &[BlockId],
         places: &mut Vec<(ValueId, u8)>,
+        homeless: &mut Vec<ValueId>,
     ) {
         let mut exits: Vec<&[(ValueId, u8)]> = preds.iter().map(|&p| self.exits.in_block(p)).collect();
         for &v in values {
@@ -530,6 +531,9 @@ impl<'a> Colour<'a> {
                 }
             }
             places.push((v, found));
+            if found == NONE {
+                homeless.push(v);
+            }
         }
     }
 

@@ -15,7 +15,7 @@ impl BlockLocations {
     pub(crate) fn with_blocks(blocks: usize) -> BlockLocations {
         let mut parts = SecondaryMap::new();
         parts.resize(blocks);
-        BlockLocations { list: Vec::new(), parts }
+        BlockLocations { list: Vec::with_capacity(8 * blocks), parts }
     }
 
     /// The values of a block.

@@ -30,7 +30,7 @@ impl Attempt {
     }
 }
 
-/// Registers from which on constants are made again for fewer, and a single one is worth one attempt.
+/// From so many registers on, constants are made again for fewer.
 const MANY: u32 = 24;
 
 fn cost(moves: &[Move]) -> usize {
@@ -83,17 +83,18 @@ pub(super) fn search(
         moves + ((instructions + moves) as f64 * gain) as usize
     };
     let mut recolour = |again: Option<usize>, limit: u32, from: End, below: u32| {
-        let most_moves = most_moves(limit, again.is_none());
-        let found = recolour(again, Attempt { limit, from, most_moves });
+        let attempt = Attempt { limit, from, most_moves: most_moves(limit, again.is_none()) };
+        let found = recolour(again, attempt);
         found.filter(|a| a.gprs < below && a.spills + a.fills == 0)
     };
     let (mut low, mut high) = (least.alive.max(1), best.gprs);
     let mut limit = low;
     while low < high {
-        // For a single one of many registers only the way that gives it more often.
+        // The lower end gives a single one of many registers by more moves, if at all.
         let single = high - limit == 1 && best.gprs >= MANY;
-        let ends = if single { &[End::High][..] } else { &[End::Low, End::High] };
-        match ends.iter().find_map(|&from| recolour(None, limit, from, high)) {
+        let ends = if single { [End::High, End::Low] } else { [End::Low, End::High] };
+        let tried = if single && most_moves(limit, true) == moves { &ends[..1] } else { &ends[..] };
+        match tried.iter().find_map(|&from| recolour(None, limit, from, high)) {
             Some(closer) => {
                 high = closer.gprs;
                 best = closer;

@@ -207,3 +207,24 @@ fn nobody_writes_a_kernels_constants() {
         assert_eq!(loads_around_a_store(chip, constants, "@1", "ssa_7"), written, "{chip}");
     }
 }
+
+#[test]
+fn an_atomic_without_a_reader_is_guarded_instead_of_branched_around() {
+    let kernel = |body: &str| {
+        format!(
+            "shader: MESA_SHADER_COMPUTE\nworkgroup_size: 8, 1, 1\ndecl_function main () (entrypoint)\n\nimpl main {{\n\
+             block b0:  // preds:\n    32 %0 = load_const (0x00000000)\n    32 %1 = load_const (0x00000001)\n\
+             \x20   32x3 %2 = @load_workgroup_id\n    1 %3 = ine %2.x, %0\n{body}}}\n"
+        )
+    };
+    let atomic = "32 %4 = @ssbo_atomic (%0, %0, %1) (access=none, atomic_op=iadd)";
+    let always = kernel(&format!("    {atomic}\n    // succs: b1\nblock b1:\n"));
+    let sometimes = kernel(&format!(
+        "    // succs: b1 b2\nif %3 {{\nblock b1:  // preds: b0\n    {atomic}\n    // succs: b3\n\
+         }} else {{\nblock b2:  // preds: b0, succs: b3\n}}\nblock b3:  // preds: b1 b2\n    // succs: b4\nblock b4:\n"
+    ));
+    for chip in Chip::ALL {
+        // The identity of the block is read and compared.
+        assert_eq!(count(chip, &sometimes), count(chip, &always) + 2, "{chip}");
+    }
+}

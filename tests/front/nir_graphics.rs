@@ -100,6 +100,34 @@ const TRIANGLES: StageOptions = StageOptions {
 };
 
 #[test]
+fn comparisons_of_a_reduction_take_along_the_one_before() {
+    let p = program(&text(
+        "VERTEX",
+        "decl_var shader_in INTERP_MODE_NONE vec4 a (VERT_ATTRIB_POS.xyzw, 0, 0)\n\
+         decl_var shader_out INTERP_MODE_NONE vec4 p (VARYING_SLOT_POS.xyzw, 0, 0)",
+        "\tvec4 32 ssa_1 = intrinsic load_input (ssa_0) (base=0, component=0, dest_type=float32, io location=0 slots=1)\n\
+         \tvec1 1 ssa_2 = ball_fequal3 ssa_1.xyz, ssa_1.yzw\n\
+         \tvec1 1 ssa_3 = bany_inequal2 ssa_1.xy, ssa_1.zw\n\
+         \tvec1 64 ssa_5 = pack_64_2x32 ssa_1.xy\n\
+         \tvec1 64 ssa_6 = pack_64_2x32 ssa_1.zw\n\
+         \tvec2 64 ssa_7 = vec2 ssa_5, ssa_6\n\
+         \tvec1 1 ssa_8 = ball_iequal2 ssa_7, ssa_7.yx\n\
+         \tvec1 1 ssa_9 = iand ssa_2, ssa_3\n\
+         \tvec1 1 ssa_10 = iand ssa_9, ssa_8\n\
+         \tvec1 32 ssa_11 = b2f32 ssa_10\n\
+         \tvec4 32 ssa_12 = vec4 ssa_11, ssa_11, ssa_11, ssa_11\n\
+         \tintrinsic store_output (ssa_12, ssa_0) (base=0, wrmask=xyzw, component=0, src_type=float32, io location=0 slots=1)",
+    ));
+    let count = |start: &str| count(&p, start);
+    // Integers of 64 bits are compared by words: theirs are joined by logic, as the three results are.
+    assert_eq!(
+        ["set.eq pred f32", "set.eq.and pred f32", "set.eq pred u32", "set.eq.and pred u32"].map(count),
+        [1, 2, 1, 1]
+    );
+    assert_eq!(["set.eq pred u64", "and pred"].map(count), [2, 3]);
+}
+
+#[test]
 fn inputs_of_a_vertex_shader_lie_where_their_numbers_say_and_outputs_where_their_meanings_say() {
     let p = program(&text(
         "VERTEX",

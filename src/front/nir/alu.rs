@@ -284,6 +284,11 @@ fn reduction(name: &str) -> Option<&'static AluInfo> {
     static MADE: [Made; REDUCTIONS.len()] = [const { [const { [const { OnceLock::new() }; _] }; _] }; _];
     for (&(before, after, op, dest, srcs), made) in REDUCTIONS.iter().zip(&MADE) {
         for (&(bits, prefix), made) in prefixes(dest).iter().zip(made) {
+            // Most names have another length.
+            let digits = name.len().wrapping_sub(prefix.len() + before.len() + after.len());
+            if !matches!(digits, 1 | 2) {
+                continue;
+            }
             let count = name
                 .strip_prefix(prefix)
                 .and_then(|n| n.strip_prefix(before))

@@ -336,7 +336,9 @@ impl Emit<'_> {
                     } else {
                         self.compare_ints(Cond::Eq, false, x, y, sbits)
                     };
-                    all = self.and(all, equal);
+                    // Integers of 64 bits are compared by words.
+                    let at_once = float || sbits < 64;
+                    all = if at_once { self.and_compared(all, equal) } else { self.and(all, equal) };
                 }
                 let p =
                     if matches!(op, N::AllFequal | N::AllIequal | N::FallEqual) { all } else { all.not() };

@@ -228,6 +228,24 @@ impl Emit<'_> {
         }
     }
 
+    /// The conjunction of a predicate and a comparison for nothing else: if that is the last
+    /// instruction, it takes the predicate along.
+    pub(crate) fn and_compared(&mut self, p: Pred, compared: Pred) -> Pred {
+        let Pred::Val(taken, inv) = p else { return self.and(p, compared) };
+        let block = &self.b.func.blocks[self.b.block];
+        let last = block.body.last().map(|&i| &mut self.b.func.insts[i]);
+        match (last, compared) {
+            (Some(set), Pred::Val(v, false))
+                if set.op == Op::Set && set.srcs.len() == 2 && *set.dsts == [v] =>
+            {
+                let taken = Src::val(taken);
+                set.srcs.push(if inv { taken.inv() } else { taken });
+                compared
+            }
+            _ => self.and(p, compared),
+        }
+    }
+
     pub(crate) fn or(&mut self, a: Pred, b: Pred) -> Pred {
         self.and(a.not(), b.not()).not()
     }
