@@ -59,7 +59,7 @@ impl Walk<'_> {
             f,
             cfg,
             blocks: inst_blocks(f, cfg),
-            needs: Vec::new(),
+            needs: Vec::with_capacity(f.values.len()),
             last: vec![END; f.values.len()],
             seen: SecondaryMap::new(),
             work: Vec::new(),
@@ -183,7 +183,7 @@ impl Liveness {
         live.outs.resize(f.blocks.len());
         // The blocks that need each value: of all values one after the other, and where each ends.
         let mut blocks: Vec<BlockId> = Vec::with_capacity(2 * walk.needs.len());
-        let mut ends: Vec<(ValueId, usize)> = Vec::new();
+        let mut ends: Vec<(ValueId, usize)> = Vec::with_capacity(walk.needs.len());
         for v in f.values.keys() {
             let before = blocks.len();
             let all = walk.value(v, |b| {

@@ -60,6 +60,9 @@ impl<'f> Builder<'f> {
 
     /// Appends with as many new general destinations as the instruction's type has words.
     pub fn values(&mut self, mut inst: Inst) -> List<ValueId, 5> {
+        if inst.ty.words() == 1 && inst.dsts.is_empty() {
+            return List::from_iter([self.value(inst)]);
+        }
         for _ in 0..inst.ty.words() {
             let d = self.func.new_value(inst.ty.class());
             inst.dsts.push(d);

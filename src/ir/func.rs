@@ -324,7 +324,7 @@ impl Function {
     pub(crate) fn detached_block(&mut self) -> BlockId {
         self.blocks.push(Block {
             params: Vec::new(),
-            body: Vec::new(),
+            body: Vec::with_capacity(16),
             term: Term::Unreachable,
             term_loc: Loc::default(),
             merge: Merge::None,

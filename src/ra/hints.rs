@@ -92,8 +92,8 @@ impl Hints {
         };
         let mut h = Hints {
             nodes: (0..f.values.len() as u32).map(lonely).collect(),
-            tuples: Vec::new(),
-            readers: Vec::new(),
+            tuples: Vec::with_capacity(16),
+            readers: Vec::with_capacity(16),
             passed: 0,
             chains: Vec::new(),
             bases: Vec::new(),

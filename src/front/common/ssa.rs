@@ -129,7 +129,13 @@ pub(crate) struct Ssa {
 impl Ssa {
     /// No variables.
     pub(crate) fn new() -> Ssa {
-        Ssa { vars: Vec::with_capacity(32), writes: Vec::with_capacity(64), ..Ssa::default() }
+        Ssa {
+            vars: Vec::with_capacity(32),
+            writes: Vec::with_capacity(64),
+            places: SecondaryMap::with_capacity(32),
+            preds: SecondaryMap::with_capacity(32),
+            ..Ssa::default()
+        }
     }
 
     /// A new variable.

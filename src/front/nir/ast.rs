@@ -219,6 +219,9 @@ impl<'s> Function<'s> {
     pub(super) fn reserve(&mut self, lines: usize) {
         self.body.reserve(lines);
         self.srcs.reserve(lines);
+        self.consts.reserve(lines);
+        self.indices.reserve(lines / 4);
+        self.derefs.reserve(lines / 8);
     }
 
     pool!(srcs, push_srcs, srcs, Src);

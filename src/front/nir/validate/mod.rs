@@ -36,7 +36,7 @@ pub(super) fn shader(text: &str, shader: &Shader<'_>) -> Result<(), Diagnostics>
     let variables = shader.vars.iter().map(|v| (v.name, v)).collect();
     let mut samplers = FxHashMap::default();
     for fun in shader.functions.iter().filter(|f| f.defined) {
-        let mut values = Values::default();
+        let mut values = Values::with_capacity(fun.body.len());
         let flow = scan(text, fun, &mut values, &mut findings);
         let mut checker = Checker {
             text,

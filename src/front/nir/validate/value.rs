@@ -17,7 +17,6 @@ pub(super) struct Value {
 }
 
 /// Definitions by number.
-#[derive(Default)]
 pub(super) struct Values(Vec<Option<Value>>);
 
 pub(super) enum Problem {
@@ -36,6 +35,10 @@ impl Problem {
 }
 
 impl Values {
+    pub(super) fn with_capacity(values: usize) -> Values {
+        Values(Vec::with_capacity(values))
+    }
+
     pub(super) fn get(&self, number: u32) -> Option<Value> {
         self.0.get(number as usize).copied().flatten()
     }
