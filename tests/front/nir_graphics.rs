@@ -128,6 +128,27 @@ fn comparisons_of_a_reduction_take_along_the_one_before() {
 }
 
 #[test]
+fn a_comparison_that_others_read_takes_nothing_along() {
+    let p = program(&text(
+        "VERTEX",
+        "decl_var shader_in INTERP_MODE_NONE vec4 a (VERT_ATTRIB_POS.xyzw, 0, 0)\n\
+         decl_var shader_out INTERP_MODE_NONE vec4 p (VARYING_SLOT_POS.xyzw, 0, 0)",
+        "\tvec4 32 ssa_1 = intrinsic load_input (ssa_0) (base=0, component=0, dest_type=float32, io location=0 slots=1)\n\
+         \tvec2 1 ssa_2 = load_const (true, true)\n\
+         \tvec1 1 ssa_3 = feq ssa_1.x, ssa_1.y\n\
+         \tvec1 1 ssa_4 = flt ssa_1.z, ssa_1.w\n\
+         \tvec2 1 ssa_5 = vec2 ssa_3, ssa_4\n\
+         \tvec1 1 ssa_6 = ball_iequal2 ssa_5, ssa_2\n\
+         \tvec1 32 ssa_7 = b2f32 ssa_4\n\
+         \tvec1 32 ssa_8 = b2f32 ssa_6\n\
+         \tvec4 32 ssa_9 = vec4 ssa_7, ssa_8, ssa_7, ssa_8\n\
+         \tintrinsic store_output (ssa_9, ssa_0) (base=0, wrmask=xyzw, component=0, src_type=float32, io location=0 slots=1)",
+    ));
+    let count = |start: &str| count(&p, start);
+    assert_eq!(["set.eq pred f32", "set.lt pred f32", "and pred"].map(count), [1; 3], "{p}");
+}
+
+#[test]
 fn inputs_of_a_vertex_shader_lie_where_their_numbers_say_and_outputs_where_their_meanings_say() {
     let p = program(&text(
         "VERTEX",

@@ -331,6 +331,7 @@ impl Emit<'_> {
                 let float = !matches!(op, N::AllIequal | N::AnyInequal);
                 let mut all = Pred::Const(true);
                 for (&x, &y) in a.iter().zip(*v.get(1)?) {
+                    let since = self.b.func.insts.next_key();
                     let equal = if float {
                         self.float_equal(x, y, sbits)
                     } else {
@@ -338,7 +339,7 @@ impl Emit<'_> {
                     };
                     // Integers of 64 bits are compared by words.
                     let at_once = float || sbits < 64;
-                    all = if at_once { self.and_compared(all, equal) } else { self.and(all, equal) };
+                    all = if at_once { self.and_compared(all, equal, since) } else { self.and(all, equal) };
                 }
                 let p =
                     if matches!(op, N::AllFequal | N::AllIequal | N::FallEqual) { all } else { all.not() };

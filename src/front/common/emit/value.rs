@@ -9,7 +9,7 @@
 
 use super::super::convert::convert;
 use super::Emit;
-use crate::ir::{Class, Cond, Inst, Op, Rnd, Src, Type, ValueId};
+use crate::ir::{Class, Cond, Inst, InstId, Op, Rnd, Src, Type, ValueId};
 
 /// Bits of a component and number of components.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -228,22 +228,24 @@ impl Emit<'_> {
         }
     }
 
-    /// The conjunction of a predicate and a comparison for nothing else: if that is the last
-    /// instruction, it takes the predicate along.
-    pub(crate) fn and_compared(&mut self, p: Pred, compared: Pred) -> Pred {
-        let Pred::Val(taken, inv) = p else { return self.and(p, compared) };
-        let block = &self.b.func.blocks[self.b.block];
-        let last = block.body.last().map(|&i| &mut self.b.func.insts[i]);
-        match (last, compared) {
-            (Some(set), Pred::Val(v, false))
-                if set.op == Op::Set && set.srcs.len() == 2 && *set.dsts == [v] =>
-            {
-                let taken = Src::val(taken);
-                set.srcs.push(if inv { taken.inv() } else { taken });
-                compared
-            }
-            _ => self.and(p, compared),
+    /// The conjunction of a predicate and what was just compared. If that is an instruction made
+    /// since, which nobody else reads, it takes the predicate along.
+    pub(crate) fn and_compared(&mut self, p: Pred, compared: Pred, since: InstId) -> Pred {
+        let (Pred::Val(taken, inv), Pred::Val(v, false)) = (p, compared) else {
+            return self.and(p, compared);
+        };
+        let last = self.b.func.blocks[self.b.block].body.last();
+        if let Some(&i) = last.filter(|&&i| i >= since)
+            && let set = &mut self.b.func.insts[i]
+            && set.op == Op::Set
+            && set.srcs.len() == 2
+            && *set.dsts == [v]
+        {
+            let taken = Src::val(taken);
+            set.srcs.push(if inv { taken.inv() } else { taken });
+            return compared;
         }
+        self.and(p, compared)
     }
 
     pub(crate) fn or(&mut self, a: Pred, b: Pred) -> Pred {
