@@ -1096,6 +1096,11 @@ impl Inst {
         }
     }
 
+    /// Whether a comparison is one instruction of the machine: 64-bit integers are compared by words.
+    pub(crate) fn compares_at_once(&self) -> bool {
+        self.sty.words() == 1 || self.sty == Type::F64
+    }
+
     pub fn src(mut self, s: impl Into<Src>) -> Inst {
         self.srcs.push(s.into());
         self

@@ -12,7 +12,7 @@
 //! with the other, and not far.
 
 use super::Ctx;
-use super::rewrite::{UseCounts, compares_at_once, count_uses, is_scalar, scalar_def_by};
+use super::rewrite::{UseCounts, count_uses, is_scalar, scalar_def_by};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 
@@ -68,7 +68,7 @@ impl Masks {
         let v = s.as_val().filter(|&v| s.is_plain_val() && self.uses.get(v).is_none_or(|&n| n == 1))?;
         let Def::Inst(i) = f.values[v].def else { return None };
         let d = &f.insts[i];
-        (d.op == Op::Set && self.place[i] >= self.first && is_scalar(f, d) && compares_at_once(d))
+        (d.op == Op::Set && self.place[i] >= self.first && is_scalar(f, d) && d.compares_at_once())
             .then_some(i)
     }
 

@@ -15,7 +15,7 @@
 
 use super::Ctx;
 use super::algebra::negated;
-use super::rewrite::{UseCounts, compares_at_once, count_uses, is_scalar, touches_carry};
+use super::rewrite::{UseCounts, count_uses, is_scalar, touches_carry};
 use crate::ir::*;
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
@@ -73,7 +73,7 @@ fn is_logic(i: &Inst) -> bool {
 
 /// Whether an instruction is a comparison that may stand elsewhere.
 fn is_comparison(f: &Function, i: &Inst) -> bool {
-    i.op == Op::Set && i.guard.is_none() && is_scalar(f, i) && compares_at_once(i) && !touches_carry(f, i)
+    i.op == Op::Set && i.guard.is_none() && is_scalar(f, i) && i.compares_at_once() && !touches_carry(f, i)
 }
 
 /// A block up to an instruction.

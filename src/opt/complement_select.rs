@@ -13,7 +13,7 @@
 //! one gives both numbers directly.
 
 use super::Ctx;
-use super::rewrite::{compares_at_once, is_scalar, scalar_def};
+use super::rewrite::{is_scalar, scalar_def};
 use crate::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -103,11 +103,11 @@ fn choice(f: &Function, inst: &Inst) -> Option<Choice> {
 /// what made the mask.
 fn is_comparison(f: &Function, s: &Src) -> bool {
     let Some(d) = scalar_def(f, s).filter(|d| d.op == Op::Set && d.srcs.len() == 2) else { return false };
-    let of_mask = d.ty == Type::Pred && compares_at_once(d) && d.srcs[1].as_imm() == Some(0);
+    let of_mask = d.ty == Type::Pred && d.compares_at_once() && d.srcs[1].as_imm() == Some(0);
     match scalar_def(f, &d.srcs[0]).filter(|_| of_mask) {
         Some(mask) if matches!(mask.op, Op::And | Op::Or | Op::Xor | Op::Not) => false,
-        Some(mask) if mask.op == Op::Set => mask.srcs.len() == 2 && compares_at_once(mask),
-        _ => compares_at_once(d),
+        Some(mask) if mask.op == Op::Set => mask.srcs.len() == 2 && mask.compares_at_once(),
+        _ => d.compares_at_once(),
     }
 }
 

@@ -225,11 +225,6 @@ pub(crate) fn replace_counted(f: &mut Function, uses: &mut UseCounts, i: InstId,
     f.replace(i, new);
 }
 
-/// Whether a comparison is one instruction of the machine: 64-bit integers are compared by words.
-pub(crate) fn compares_at_once(set: &Inst) -> bool {
-    set.sty.words() == 1 || set.sty == Type::F64
-}
-
 /// Use counts that are made when somebody asks for the first time, and are kept exact from then on.
 #[derive(Default)]
 pub(crate) struct LazyUses {
@@ -248,7 +243,7 @@ impl LazyUses {
     /// it is lowered, so not where there are others.
     pub(crate) fn may_move(&self, f: &Function, set: &Inst) -> bool {
         let carries = || f.values.values().any(|v| v.class == Class::Carry);
-        compares_at_once(set) || !self.carries.get_or_init(carries)
+        set.compares_at_once() || !self.carries.get_or_init(carries)
     }
 
     /// Exchanges an instruction.

@@ -160,7 +160,7 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 _ => (0..2).rev().find_map(|n| {
                     let d = scalar_def_by(f, &s[n], &[Op::Set]).filter(|d| d.srcs.len() == 2)?;
                     if uses.count(f, s[n].as_val()?) != 1
-                        || !compares_at_once(d)
+                        || !d.compares_at_once()
                         || !later(f, &s[n], &s[1 - n])
                     {
                         return None;
@@ -545,7 +545,7 @@ fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: In
     let inst = &f.insts[i];
     let logic = if inst.op == Op::And { Logic::And } else { Logic::Or };
     let sole = |s: &Src| {
-        let d = scalar_def_by(f, s, &[Op::Set]).filter(|d| d.ty == Type::Pred && compares_at_once(d))?;
+        let d = scalar_def_by(f, s, &[Op::Set]).filter(|d| d.ty == Type::Pred && d.compares_at_once())?;
         (uses.count(f, s.as_val()?) == 1).then_some(d)
     };
     // The comparisons that a predicate is the conjunction of, the outermost first; the last may be

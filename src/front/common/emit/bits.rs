@@ -337,9 +337,7 @@ impl Emit<'_> {
                     } else {
                         self.compare_ints(Cond::Eq, false, x, y, sbits)
                     };
-                    // Integers of 64 bits are compared by words.
-                    let at_once = float || sbits < 64;
-                    all = if at_once { self.and_compared(all, equal, since) } else { self.and(all, equal) };
+                    all = self.and_compared(all, equal, since);
                 }
                 let p =
                     if matches!(op, N::AllFequal | N::AllIequal | N::FallEqual) { all } else { all.not() };

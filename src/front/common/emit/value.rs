@@ -231,18 +231,17 @@ impl Emit<'_> {
     /// The conjunction of a predicate and what was just compared. If that is an instruction made
     /// since, which nobody else reads, it takes the predicate along.
     pub(crate) fn and_compared(&mut self, p: Pred, compared: Pred, since: InstId) -> Pred {
-        let (Pred::Val(taken, inv), Pred::Val(v, false)) = (p, compared) else {
-            return self.and(p, compared);
-        };
+        let (Pred::Val(..), Pred::Val(v, false)) = (p, compared) else { return self.and(p, compared) };
+        let taken = self.pred_src(p);
         let last = self.b.func.blocks[self.b.block].body.last();
         if let Some(&i) = last.filter(|&&i| i >= since)
             && let set = &mut self.b.func.insts[i]
             && set.op == Op::Set
             && set.srcs.len() == 2
             && *set.dsts == [v]
+            && set.compares_at_once()
         {
-            let taken = Src::val(taken);
-            set.srcs.push(if inv { taken.inv() } else { taken });
+            set.srcs.push(taken);
             return compared;
         }
         self.and(p, compared)
